@@ -6,7 +6,8 @@
 //     int lanes = 1;
 //     static auto fields() {
 //       return field_list(field("latency", &LinkSpec::latency, "time from first bit sent to first bit received"),
-//                         field("lanes", &LinkSpec::lanes, "parallel lanes bonded into one link").optional().in(1, 64));
+//                         field("lanes", &LinkSpec::lanes, "parallel lanes bonded into one link").optional().in(1,
+//                         64));
 //     }
 //     static void check(const LinkSpec& link, const ConfigValue& at, Diagnostics& diagnostics);  // if wanted
 //   };
@@ -31,18 +32,28 @@ class Field {
   using Base = detail::BaseOf<Member>;
   using Value = std::conditional_t<detail::has_limits<Base>, Base, int>;
 
-  Field(std::string name, Member Owner::*member, std::string meaning)
+  Field(std::string name, Member Owner::* member, std::string meaning)
       : name_(std::move(name)), member_(member), meaning_(std::move(meaning)) {}
 
   Field optional() && { return is_optional_ = true, std::move(*this); }
-  Field in(Value low, Value high) && requires detail::has_limits<Base> {
+  Field in(Value low, Value high) &&
+    requires detail::has_limits<Base>
+  {
     return limits_ = {low, high, false}, std::move(*this);
   }
-  Field at_least(Value low) && requires detail::has_limits<Base> {
+  Field at_least(Value low) &&
+    requires detail::has_limits<Base>
+  {
     return limits_ = {low, limits_.high, false}, std::move(*this);
   }
-  Field at_most(Value high) && requires detail::has_limits<Base> { return limits_.high = high, std::move(*this); }
-  Field positive() && requires detail::has_limits<Base> {
+  Field at_most(Value high) &&
+    requires detail::has_limits<Base>
+  {
+    return limits_.high = high, std::move(*this);
+  }
+  Field positive() &&
+    requires detail::has_limits<Base>
+  {
     return limits_ = {Value{}, limits_.high, true}, std::move(*this);
   }
 
@@ -68,14 +79,14 @@ class Field {
 
  private:
   std::string name_;
-  Member Owner::*member_;
+  Member Owner::* member_;
   std::string meaning_;
   bool is_optional_ = detail::is_optional_type<Member>;
   detail::Limits<Base> limits_;
 };
 
 template <class Owner, class Member>
-Field<Owner, Member> field(std::string name, Member Owner::*member, std::string meaning) {
+Field<Owner, Member> field(std::string name, Member Owner::* member, std::string meaning) {
   return {std::move(name), member, std::move(meaning)};
 }
 

@@ -13,7 +13,7 @@ namespace warploom::detail {
 namespace {
 
 // A Markdown table cell on one line.
-std::string cell(std::string text) {
+std::string cell(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (c == '|') result += '\\';
@@ -78,8 +78,8 @@ std::string struct_schema(const StructInfo& info) {
   std::string required;
   for (const FieldInfo& field : info.fields) {
     std::string schema = field.schema();
-    if (field.is_optional) schema = R"({"anyOf": [)" + schema + R"(, {"type": "null"}]})";
-    properties += ", " + json_string(field.name) + ": " + with_description(schema, field.meaning);
+    if (field.is_optional) schema = fmt::format(R"({{"anyOf": [{}, {{"type": "null"}}]}})", schema);
+    properties += fmt::format(", {}: {}", json_string(field.name), with_description(schema, field.meaning));
     if (!field.is_optional) required += (required.empty() ? "" : ", ") + json_string(field.name);
   }
   std::string text = R"({"type": "object", "properties": {)" + properties +
@@ -115,8 +115,6 @@ std::string kind_schema(const std::string& kind, const std::string& meaning, con
   return text + R"(, "required": ["kind"]})";
 }
 
-std::string one_of_schema(const std::vector<std::string>& schemas) {
-  return "{\"oneOf\": [" + join(schemas) + "]}";
-}
+std::string one_of_schema(const std::vector<std::string>& schemas) { return "{\"oneOf\": [" + join(schemas) + "]}"; }
 
 }  // namespace warploom::detail

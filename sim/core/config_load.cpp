@@ -45,7 +45,8 @@ std::string read_file(const std::string& path, const Origin& from, bool is_regul
   if (status.type() == fs::file_type::not_found || status.type() == fs::file_type::none) {
     throw UserError(from, "there is no file " + warploom::quoted(path), near_files(path));
   }
-  if (status.type() == fs::file_type::directory) throw UserError(from, warploom::quoted(path) + " is a folder, not a file");
+  if (status.type() == fs::file_type::directory)
+    throw UserError(from, warploom::quoted(path) + " is a folder, not a file");
   if (is_regular_only && status.type() != fs::file_type::regular) {
     throw UserError(from, warploom::quoted(path) + " is not a plain file");
   }
@@ -152,8 +153,7 @@ class Loader {
         node.entries.push_back({"use", Origin::command_line(), p.what->value});
       }
     }
-    std::erase_if(pending,
-                  [](const Pending& p) { return p.is_last() && !p.step().index && p.step().key == "use"; });
+    std::erase_if(pending, [](const Pending& p) { return p.is_last() && !p.step().index && p.step().key == "use"; });
   }
 
   // Until what is inherited says `use` no more.
@@ -167,6 +167,8 @@ class Loader {
       if (use.kind == Kind::null) continue;  // `use: ~` drops an inherited one
       try {
         merge_used(node, use, scope);
+      } catch (const TooLarge&) {
+        throw;
       } catch (const ConfigError& error) {
         for (const Diagnostic& d : error.diagnostics()) diagnostics_.add(d);
         return;
@@ -183,13 +185,18 @@ class Loader {
                                       std::string(use.kind == Kind::list ? "a list" : "a map"));
     }
     const std::string path = used_path(use);
-    std::error_code ignored;
-    const auto here = std::make_shared<const Using>(
-        Using{display_path(path), fs::weakly_canonical(path, ignored).string(), user_of(use, scope)});
+    File& file = files_[path];
+    if (file.identity.empty()) {
+      std::error_code ignored;
+      file.shown = display_path(path);
+      file.identity = fs::weakly_canonical(path, ignored).string();
+    }
+    const auto here = std::make_shared<const Using>(Using{file.shown, file.identity, user_of(use, scope)});
     refuse_cycle(*here, use.origin);
-    RawNode base = parsed(path, *here, use.origin);
+    RawNode base = content(file, path, use.origin);
     if (base.kind == Kind::null) base.kind = Kind::map;
-    if (base.kind != Kind::map) throw UserError(use.origin, "`" + here->shown + "` is not a map: nothing to start from");
+    if (base.kind != Kind::map)
+      throw UserError(use.origin, "`" + here->shown + "` is not a map: nothing to start from");
     scope.push_back(here);
     merge(base, std::move(node));
     node = std::move(base);
@@ -232,14 +239,15 @@ class Loader {
   }
 
   // Each file is read once; each use gets its own copy.
-  RawNode parsed(const std::string& path, const Using& file, const Origin& from) {
-    auto it = files_.find(file.identity);
-    if (it == files_.end()) {
-      const std::string text = read_file(path, from, true);
-      it = files_.emplace(file.identity, parse_yaml(text, file.shown, budget_)).first;
-    }
-    budget_.spend(it->second, from);
-    return it->second;
+  struct File {
+    std::string shown;
+    std::string identity;
+    std::optional<RawNode> root;
+  };
+  RawNode content(File& file, const std::string& path, const Origin& from) {
+    if (!file.root) file.root = parse_yaml(read_file(path, from, true), file.shown, budget_);
+    budget_.spend(*file.root, from);
+    return *file.root;
   }
 
   static std::shared_ptr<const ConfigNode> freeze(RawNode&& raw, std::string path) {
@@ -267,7 +275,7 @@ class Loader {
   Budget budget_;
   Diagnostics diagnostics_;
   std::vector<Override> overrides_;
-  std::map<std::string, RawNode> files_;
+  std::map<std::string, File> files_;  // by path
 };
 
 // Near names in the folder, then in the library.
@@ -275,7 +283,7 @@ UserError missing_file(const std::string& path, const Library& library) {
   std::string hint = near_files(path);
   if (hint.empty()) {
     const Library::Problem problem = library.problem(path, {});
-    if (problem.hint.starts_with("did you mean")) hint = problem.hint;
+    hint = problem.hint.starts_with("did you mean") ? problem.hint : "`warploom list` shows what the library has";
   }
   return UserError("there is no file " + warploom::quoted(path), hint);
 }

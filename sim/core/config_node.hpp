@@ -52,8 +52,15 @@ struct ConfigNode {
 struct ConfigLimits {
   static constexpr std::size_t file_bytes = std::size_t{16} << 20;
   static constexpr std::size_t depth = 64;
+  static constexpr std::size_t key_bytes = 200;  // YAML itself allows 1024 characters, escapes included
   static constexpr std::size_t nodes = 1'000'000;
   static constexpr std::size_t text_bytes = std::size_t{64} << 20;
+};
+
+// Thrown by Budget: no use in going on.
+class TooLarge : public ConfigError {
+ public:
+  using ConfigError::ConfigError;
 };
 
 // What has been built so far in one load; aliases and `use:` copy, so that small files can ask for huge trees.

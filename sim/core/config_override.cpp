@@ -10,11 +10,12 @@ namespace warploom::detail {
 
 namespace {
 
-constexpr const char* form = "an override is written `key.path=value`, for example `cluster.nodes=2` or `links[0].lanes=4`";
+constexpr const char* form =
+    "an override is written `key.path=value`, for example `cluster.nodes=2` or `links[0].lanes=4`";
 
 [[noreturn]] void fail(const std::string& text, const std::string& message) {
-  throw ConfigError(
-      Diagnostic{Origin::command_line(), Severity::error, {}, "override " + warploom::quoted(text) + ": " + message, form});
+  throw ConfigError(Diagnostic{
+      Origin::command_line(), Severity::error, {}, "override " + warploom::quoted(text) + ": " + message, form});
 }
 
 class PathParser {
@@ -30,6 +31,9 @@ class PathParser {
     } while (take('.'));
     if (!take('=')) fail(whole_, at_end() ? "there is no `=`" : "unexpected " + warploom::quoted(text_.substr(at_, 1)));
     if (steps.size() > ConfigLimits::depth) fail(whole_, "the path is too deep");
+    for (const Step& step : steps) {
+      if (step.key.size() > ConfigLimits::key_bytes) fail(whole_, "a key is too long");
+    }
     return steps;
   }
   std::string_view rest() const { return text_.substr(at_); }
@@ -81,10 +85,14 @@ RawNode empty_map() {
 
 const char* kind_name(const RawNode& node) {
   switch (node.kind) {
-    case ConfigValue::Kind::null: return "empty";
-    case ConfigValue::Kind::scalar: return "a plain value";
-    case ConfigValue::Kind::list: return "a list";
-    case ConfigValue::Kind::map: return "a map";
+    case ConfigValue::Kind::null:
+      return "empty";
+    case ConfigValue::Kind::scalar:
+      return "a plain value";
+    case ConfigValue::Kind::list:
+      return "a list";
+    case ConfigValue::Kind::map:
+      return "a map";
   }
   return "";
 }
@@ -95,7 +103,8 @@ std::string shown(const std::string& path) { return path.empty() ? "the configur
 RawNode* step_into(RawNode& node, const std::string& path, const Pending& pending, Diagnostics& diagnostics) {
   const Step& step = pending.step();
   const auto fail_here = [&](const std::string& message, const std::string& hint) {
-    diagnostics.error(Origin::command_line(), {}, "override " + warploom::quoted(pending.what->text) + ": " + message, hint);
+    diagnostics.error(Origin::command_line(), {}, "override " + warploom::quoted(pending.what->text) + ": " + message,
+                      hint);
     return nullptr;
   };
   if (step.index) {

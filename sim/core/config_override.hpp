@@ -12,7 +12,7 @@
 namespace warploom::detail {
 
 struct Step {
-  std::string key;                   // used when there is no index
+  std::string key;  // used when there is no index
   std::optional<std::size_t> index;
 };
 

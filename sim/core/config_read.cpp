@@ -67,7 +67,8 @@ std::string unit_hint(const std::string& text, std::string_view units) {
   if (!plain_number(number)) return fmt::format("write a decimal number and a unit: {}", units);
   // "B, kB, ... (powers of 1000), KiB": the names are what is not in parentheses.
   std::vector<std::string> names;
-  for (const std::string& part : split(units, ',')) names.emplace_back(trim(std::string_view(part).substr(0, part.find('('))));
+  for (const std::string& part : split(units, ','))
+    names.emplace_back(trim(std::string_view(part).substr(0, part.find('('))));
   if (const auto near = nearest_name(unit, names); near && *near != unit) {
     return fmt::format("did you mean `{} {}`? units: {}", number, *near, units);
   }
@@ -77,7 +78,8 @@ std::string unit_hint(const std::string& text, std::string_view units) {
 std::string known_keys(const std::vector<std::string>& names) {
   constexpr std::size_t most = 12;
   if (names.empty()) return "no keys are known here";
-  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
   return "known keys: " + join(shown) + (names.size() > most ? ", ..." : "");
 }
 
@@ -246,7 +248,8 @@ bool expect_map(const ConfigValue& value, const std::string& elements, Diagnosti
 
 void out_of_range(const ConfigValue& value, const std::string& noun, const std::string& range,
                   Diagnostics& diagnostics) {
-  diagnostics.error(value.origin(), value.path(), fmt::format("expected {} {}, got {}", noun, range, value.description()));
+  diagnostics.error(value.origin(), value.path(),
+                    fmt::format("expected {} {}, got {}", noun, range, value.description()));
 }
 
 std::string range_in_words(const std::string& low, const std::string& high, bool above) {
@@ -276,6 +279,7 @@ std::string kind_of(const ConfigValue& value, const std::vector<std::string>& kn
 }
 
 void expect_no_keys(const ConfigValue& value, const std::string& kind, Diagnostics& diagnostics) {
+  repeated_keys(value, diagnostics);
   for (const ConfigEntry& entry : value.entries()) {
     if (is_annotation(entry.key)) continue;
     diagnostics.error(entry.origin, value.path_of(entry.key), "unknown key", "`" + kind + "` has no parameters");

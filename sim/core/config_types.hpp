@@ -262,7 +262,8 @@ struct ConfigType<E> : Plain {
   }
   static std::string expected() { return "one of " + name(); }
   static void read(const ConfigValue& value, E& out, const Limits<E>&, Diagnostics& diagnostics) {
-    if (const auto index = read_choice(value, names(), diagnostics)) out = std::begin(EnumNames<E>::values)[*index].first;
+    if (const auto index = read_choice(value, names(), diagnostics))
+      out = std::begin(EnumNames<E>::values)[*index].first;
   }
   static std::string show(E value) { return enum_name(value); }
   static std::string schema(const Limits<E>&) { return choice_schema(names()); }

@@ -126,7 +126,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void start(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     refuse_tag(mark, tag);
-    if (wants_key()) fail(mark, "a key must be a plain text, not a list or map");
+    if (wants_key()) fail(mark, "a key must be a plain text, not a list or map", "is a bracket left open?");
     if (frames_.size() >= ConfigLimits::depth) fail_depth(mark);
     Frame frame;
     frame.node = make(kind, mark);
@@ -135,6 +135,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void start_entry(const YAML::Mark& mark, const std::string& key) {
+    if (key.size() > ConfigLimits::key_bytes) {
+      fail(mark, fmt::format("a key of {} bytes, at most {} are allowed", key.size(), ConfigLimits::key_bytes));
+    }
     frames_.back().pending = RawEntry{key, origin(mark), {}};
   }
 
@@ -184,7 +187,7 @@ std::optional<std::size_t> find_binary(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0 || (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r' && byte != '\f')) return i;
+    if (byte == 0 || (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r')) return i;
     std::size_t more = 0;
     if (byte >= 0x80) {
       more = byte >= 0xC2 && byte < 0xE0 ? 1 : byte >= 0xE0 && byte < 0xF0 ? 2 : byte >= 0xF0 && byte < 0xF5 ? 3 : 0;
@@ -206,10 +209,12 @@ void refuse_binary(std::string_view text, const std::string& name) {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
   const Origin origin(name, static_cast<int>(line), static_cast<int>(*at - start + 1));
-  throw ConfigError(Diagnostic{origin, Severity::error, {},
-                               fmt::format("not a YAML text: byte 0x{:02x} is neither text nor UTF-8",
-                                           static_cast<unsigned char>(text[*at])),
-                               "is this a binary file?"});
+  throw ConfigError(Diagnostic{
+      origin,
+      Severity::error,
+      {},
+      fmt::format("not a YAML text: byte 0x{:02x} is neither text nor UTF-8", static_cast<unsigned char>(text[*at])),
+      "is this a binary file?"});
 }
 
 std::string line_of(std::string_view text, int line) {
@@ -232,8 +237,8 @@ std::string syntax_hint(std::string_view text, int line) {
 
 RawNode parse_yaml(std::string_view text, const std::string& name, Budget& budget, const Origin* at) {
   if (text.size() > ConfigLimits::file_bytes) {
-    throw UserError(Origin(name, 0, 0), fmt::format("larger than {} MiB: not a configuration",
-                                                    ConfigLimits::file_bytes >> 20));
+    throw UserError(Origin(name, 0, 0),
+                    fmt::format("larger than {} MiB: not a configuration", ConfigLimits::file_bytes >> 20));
   }
   refuse_binary(text, name);
   ViewBuffer buffer(text);
@@ -244,7 +249,10 @@ RawNode parse_yaml(std::string_view text, const std::string& name, Budget& budge
     if (!parser.HandleNextDocument(builder)) return {};
     TreeBuilder second(std::make_shared<const std::string>(name), budget, at);
     if (parser.HandleNextDocument(second)) {
-      throw ConfigError(Diagnostic{second.take().origin, Severity::error, {}, "a second YAML document begins here",
+      throw ConfigError(Diagnostic{second.take().origin,
+                                   Severity::error,
+                                   {},
+                                   "a second YAML document begins here",
                                    "one configuration a file: remove the `---`"});
     }
   } catch (const YAML::Exception& error) {
@@ -257,10 +265,12 @@ void Budget::spend(std::size_t nodes, std::size_t text_bytes, const Origin& orig
   nodes_ += nodes;
   text_bytes_ += text_bytes;
   if (nodes_ <= ConfigLimits::nodes && text_bytes_ <= ConfigLimits::text_bytes) return;
-  throw ConfigError(Diagnostic{origin, Severity::error, {},
-                               fmt::format("the configuration grows beyond {} values or {} MiB of text",
-                                           ConfigLimits::nodes, ConfigLimits::text_bytes >> 20),
-                               "aliases and `use:` copy what they name"});
+  throw TooLarge(Diagnostic{origin,
+                            Severity::error,
+                            {},
+                            fmt::format("the configuration grows beyond {} values or {} MiB of text",
+                                        ConfigLimits::nodes, ConfigLimits::text_bytes >> 20),
+                            "aliases and `use:` copy what they name"});
 }
 
 void Budget::spend(const RawNode& copied, const Origin& origin) {
@@ -339,10 +349,14 @@ void ConfigValue::mark_all_read() const {
 
 std::string ConfigValue::description() const {
   switch (kind()) {
-    case Kind::null: return "nothing";
-    case Kind::scalar: return warploom::quoted(node_->text);
-    case Kind::list: return "a list";
-    case Kind::map: return "a map";
+    case Kind::null:
+      return "nothing";
+    case Kind::scalar:
+      return warploom::quoted(node_->text);
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
   }
   return {};
 }

@@ -48,15 +48,15 @@ class ConfigValue {
   bool is_map() const { return kind() == Kind::map; }
 
   const Origin& origin() const;
-  const std::string& path() const;             // `links[2].latency`; empty for the root
+  const std::string& path() const;                  // `links[2].latency`; empty for the root
   std::string path_of(std::string_view key) const;  // the path that a key of this map has
 
   // The accessors of content mark the value as read, so that report_unread() finds what nobody asked for.
-  const std::string& text() const;              // of a scalar, quotes removed; else empty
+  const std::string& text() const;  // of a scalar, quotes removed; else empty
   bool is_quoted() const;
-  std::span<const ConfigValue> items() const;   // of a list; else empty
-  std::span<const ConfigEntry> entries() const; // of a map; else empty
-  std::span<const Repeat> repeats() const;      // of a map
+  std::span<const ConfigValue> items() const;                   // of a list; else empty
+  std::span<const ConfigEntry> entries() const;                 // of a map; else empty
+  std::span<const Repeat> repeats() const;                      // of a map
   std::optional<ConfigValue> find(std::string_view key) const;  // of a map; null values are found too
   ConfigValue without(std::string_view key) const;  // the same map without one key; paths and read marks are shared
 

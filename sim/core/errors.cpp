@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <tuple>
 
 namespace warploom {
@@ -56,15 +57,14 @@ UserError::UserError(Origin origin, std::string message, std::string hint)
       message_(std::move(message)),
       hint_(std::move(hint)) {}
 
-UserError::UserError(Formatted formatted, const Diagnostic& first)
+UserError::UserError(const Formatted& formatted, const Diagnostic& first)
     : std::runtime_error(formatted.text), origin_(first.origin), message_(first.message), hint_(first.hint) {}
 
 ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
     : UserError(Formatted{format_diagnostics(diagnostics)}, diagnostics.empty() ? Diagnostic{} : diagnostics.front()),
       diagnostics_(std::move(diagnostics)) {}
 
-InternalError::InternalError(const std::string& message)
-    : std::logic_error("this is a bug in warploom: " + message) {}
+InternalError::InternalError(const std::string& message) : std::logic_error("this is a bug in warploom: " + message) {}
 
 void Diagnostics::error(Origin origin, std::string path, std::string message, std::string hint) {
   add({std::move(origin), Severity::error, std::move(path), std::move(message), std::move(hint)});
@@ -91,20 +91,16 @@ void Diagnostics::throw_if_any() const {
   std::vector<Diagnostic> errors;
   std::copy_if(all_.begin(), all_.end(), std::back_inserter(errors),
                [](const Diagnostic& d) { return d.severity == Severity::error; });
-  // Files in the order in which they were first mentioned; inside a file by line.
-  const auto first_mention = [&](const std::string& file) {
-    return std::find_if(errors.begin(), errors.end(), [&](const Diagnostic& d) { return d.origin.file() == file; }) -
-           errors.begin();
-  };
-  std::vector<std::pair<std::ptrdiff_t, std::size_t>> order;
-  for (std::size_t i = 0; i < errors.size(); ++i) order.emplace_back(first_mention(errors[i].origin.file()), i);
-  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    const Origin& x = errors[a.second].origin;
-    const Origin& y = errors[b.second].origin;
-    return std::make_tuple(a.first, x.line(), x.column()) < std::make_tuple(b.first, y.line(), y.column());
-  });
+  // Files in the order in which they were first mentioned; inside a file by line; else as they came.
+  std::map<std::string, std::size_t> first_mention;
+  std::vector<std::tuple<std::size_t, int, int, std::size_t>> order;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const Origin& origin = errors[i].origin;
+    order.emplace_back(first_mention.emplace(origin.file(), i).first->second, origin.line(), origin.column(), i);
+  }
+  std::sort(order.begin(), order.end());
   std::vector<Diagnostic> sorted;
-  for (const auto& [file, i] : order) sorted.push_back(errors[i]);
+  for (const auto& place : order) sorted.push_back(errors[std::get<3>(place)]);
   throw ConfigError(std::move(sorted));
 }
 

@@ -29,8 +29,8 @@ class Origin {
   const std::string& file() const;  // empty when unknown
   int line() const { return line_; }
   int column() const { return column_; }
-  std::string to_string() const;        // `file:line:col`, `command line` or ``
-  std::string line_to_string() const;   // `file:line`, `command line` or ``
+  std::string to_string() const;       // `file:line:col`, `command line` or ``
+  std::string line_to_string() const;  // `file:line`, `command line` or ``
 
   friend bool operator==(const Origin& a, const Origin& b);
 
@@ -62,7 +62,8 @@ std::string format_diagnostics(const std::vector<Diagnostic>& diagnostics, std::
 class UserError : public std::runtime_error {
  public:
   static constexpr int exit_code = 2;
-  explicit UserError(std::string message, std::string hint = {}) : UserError(Origin(), std::move(message), std::move(hint)) {}
+  explicit UserError(std::string message, std::string hint = {})
+      : UserError(Origin(), std::move(message), std::move(hint)) {}
   UserError(Origin origin, std::string message, std::string hint = {});
 
   const Origin& origin() const { return origin_; }
@@ -73,7 +74,7 @@ class UserError : public std::runtime_error {
   struct Formatted {
     std::string text;
   };
-  UserError(Formatted formatted, const Diagnostic& first);
+  UserError(const Formatted& formatted, const Diagnostic& first);
 
  private:
   Origin origin_;

@@ -81,7 +81,8 @@ Library::Problem Library::problem(std::string_view name, const std::vector<Libra
   if (!found.empty()) {
     std::vector<std::string> names;
     for (const LibraryEntry& entry : found) names.push_back("`" + entry.name + "`");
-    return {warploom::quoted(name) + " is in several folders of the library: " + join(names), "say which, with its folder"};
+    return {warploom::quoted(name) + " is in several folders of the library: " + join(names),
+            "say which, with its folder"};
   }
   // Compare with whole names and with the last part of each.
   const std::string_view wanted = without_extension(name, extension);
@@ -118,7 +119,7 @@ std::string display_path(const std::string& path) {
   const fs::path here = fs::current_path(error);
   if (error || !fs::path(path).is_absolute()) return path;
   const fs::path relative = fs::path(path).lexically_normal().lexically_relative(here);
-  const std::string text = relative.generic_string();
+  std::string text = relative.generic_string();
   if (text.empty() || text.starts_with("..")) return path;
   return text;
 }

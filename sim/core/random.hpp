@@ -24,9 +24,9 @@ class Random {
   Random split(std::string_view key) const { return split(hash_text(key)); }
 
   std::uint64_t seed() const { return seed_; }
-  std::uint64_t bits();                          // 64 uniform bits
-  std::uint64_t below(std::uint64_t n);          // 0 to n - 1, unbiased; n > 0
-  double uniform();                              // [0, 1), 53 bits
+  std::uint64_t bits();                  // 64 uniform bits
+  std::uint64_t below(std::uint64_t n);  // 0 to n - 1, unbiased; n > 0
+  double uniform();                      // [0, 1), 53 bits
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   double exponential(double mean = 1);
   double normal(double mean = 0, double deviation = 1);

@@ -3,7 +3,8 @@
 //
 //   Registry<Topology> topologies;
 //   topologies.add<Torus>("torus", "k-ary n-cube with dimension-order routing");
-//   std::unique_ptr<Topology> topology = topologies.make(value, diagnostics);   // value: {kind: torus, dimensions: ...}
+//   std::unique_ptr<Topology> topology = topologies.make(value, diagnostics);   // value: {kind: torus, dimensions:
+//   ...}
 //
 // An implementation with parameters names them (`using Spec = TorusSpec;`, a struct with fields()) and is constructed
 // from (const Spec&, args...); one without is constructed from (args...).
@@ -81,7 +82,8 @@ class Registry {
   std::unique_ptr<Base> make_named(std::string_view name, Args... args) const {
     const Kind* kind = find(name);
     if (kind == nullptr) {
-      throw UserError("expected one of " + join(names()) + ", got " + warploom::quoted(name), suggestion(name, names()));
+      throw UserError("expected one of " + join(names()) + ", got " + warploom::quoted(name),
+                      suggestion(name, names()));
     }
     Diagnostics diagnostics;
     auto made = kind->make(detail::body_of(ConfigValue()), diagnostics, std::forward<Args>(args)...);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace warploom {
 
@@ -12,7 +13,9 @@ namespace {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 }  // namespace
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+namespace {
+template <class Same>
+std::size_t alignment(std::string_view a, std::string_view b, Same same) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);
   std::vector<std::size_t> current(b.size() + 1);
@@ -20,9 +23,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool is_same = lower(a[i - 1]) == lower(b[j - 1]);
+      const bool is_same = same(a[i - 1], b[j - 1]);
       current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (is_same ? 0 : 1)});
-      const bool is_swap = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool is_swap = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
       if (is_swap) current[j] = std::min(current[j], before[j - 2] + 1);
     }
     std::swap(before, previous);
@@ -30,25 +33,33 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   }
   return previous[b.size()];
 }
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  return alignment(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
 
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates) {
   constexpr std::size_t longest = 80;
   if (name.empty() || name.size() > longest) return {};
   const std::string* best = nullptr;
-  std::size_t best_distance = 0;
+  std::pair<std::size_t, std::size_t> best_distance;
   const std::string wanted = to_lower(name);
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest) continue;
-    std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(name, candidate);
+    // Between equals the case decides: `Gbps` is nearer to `Gb/s` than to `GB/s`.
+    const std::size_t strict = alignment(name, candidate, [](char x, char y) { return x == y; });
     const std::string other = to_lower(candidate);
     const std::size_t shorter = std::min(wanted.size(), other.size());
-    const bool contains = shorter >= 3 && (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
+    const bool contains =
+        shorter >= 3 && (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos);
     const std::size_t allowed = std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
     if (distance > allowed && !contains) continue;
     if (distance >= name.size() && !contains) continue;
-    if (best == nullptr || distance < best_distance) {
+    if (best == nullptr || std::pair(distance, strict) < best_distance) {
       best = &candidate;
-      best_distance = distance;
+      best_distance = {distance, strict};
     }
   }
   if (best == nullptr) return {};
@@ -97,7 +108,8 @@ std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 60;
   std::string result = "`";
   std::size_t shown = std::min(text.size(), longest);
-  while (shown < text.size() && shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;  // UTF-8
+  while (shown < text.size() && shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80)
+    --shown;  // UTF-8
   for (const char c : text.substr(0, shown)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') {

@@ -26,7 +26,8 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 
-// For messages: `text`, cut to a bearable length, control characters made visible.
+// For messages: `text` in back-ticks, cut to a bearable length, control characters made visible. Call it as
+// warploom::quoted with a std::string: the standard library has a std::quoted that would be found first.
 std::string quoted(std::string_view text);
 
 // A JSON string with its quotes.

@@ -22,38 +22,43 @@ namespace {
 
 struct Unit {
   std::string_view name;
-  double scale;          // base units (ps, bytes, B/s, FLOP, ...) in one
-  bool printed = true;   // false: read, but not chosen by to_string
-  double per = 1;        // the true scale is scale / per: keeps 10^-12 exact
+  double scale;         // base units (ps, bytes, B/s, FLOP, ...) in one
+  bool printed = true;  // false: read, but not chosen by to_string
+  double per = 1;       // the true scale is scale / per: keeps 10^-12 exact
 };
 
 constexpr double ki = 1024;
 
 constexpr std::array time_units = {Unit{"ps", 1}, Unit{"ns", 1e3}, Unit{"us", 1e6}, Unit{"ms", 1e9}, Unit{"s", 1e12}};
-constexpr std::array byte_units = {
-    Unit{"B", 1},           Unit{"kB", 1e3},         Unit{"KiB", ki, false},
-    Unit{"MB", 1e6},        Unit{"MiB", ki * ki, false}, Unit{"GB", 1e9},
-    Unit{"GiB", ki * ki * ki, false}, Unit{"TB", 1e12}, Unit{"TiB", ki * ki * ki * ki, false},
-    Unit{"PB", 1e15},       Unit{"PiB", ki * ki * ki * ki * ki, false}};
+constexpr std::array byte_units = {Unit{"B", 1},
+                                   Unit{"kB", 1e3},
+                                   Unit{"KiB", ki, false},
+                                   Unit{"MB", 1e6},
+                                   Unit{"MiB", ki* ki, false},
+                                   Unit{"GB", 1e9},
+                                   Unit{"GiB", ki* ki* ki, false},
+                                   Unit{"TB", 1e12},
+                                   Unit{"TiB", ki* ki* ki* ki, false},
+                                   Unit{"PB", 1e15},
+                                   Unit{"PiB", ki* ki* ki* ki* ki, false}};
 constexpr std::array flop_units = {Unit{"FLOP", 1},     Unit{"kFLOP", 1e3},  Unit{"MFLOP", 1e6},
                                    Unit{"GFLOP", 1e9},  Unit{"TFLOP", 1e12}, Unit{"PFLOP", 1e15},
                                    Unit{"EFLOP", 1e18}, Unit{"ZFLOP", 1e21}, Unit{"YFLOP", 1e24}};
-constexpr std::array bandwidth_units = {
-    Unit{"B/s", 1},
-    Unit{"kB/s", 1e3},
-    Unit{"MB/s", 1e6},
-    Unit{"GB/s", 1e9},
-    Unit{"TB/s", 1e12},
-    Unit{"PB/s", 1e15},
-    Unit{"KiB/s", ki, false},
-    Unit{"MiB/s", ki * ki, false},
-    Unit{"GiB/s", ki * ki * ki, false},
-    Unit{"TiB/s", ki * ki * ki * ki, false},
-    Unit{"b/s", 1, false, 8},
-    Unit{"kb/s", 1e3, false, 8},
-    Unit{"Mb/s", 1e6, false, 8},
-    Unit{"Gb/s", 1e9, false, 8},
-    Unit{"Tb/s", 1e12, false, 8}};
+constexpr std::array bandwidth_units = {Unit{"B/s", 1},
+                                        Unit{"kB/s", 1e3},
+                                        Unit{"MB/s", 1e6},
+                                        Unit{"GB/s", 1e9},
+                                        Unit{"TB/s", 1e12},
+                                        Unit{"PB/s", 1e15},
+                                        Unit{"KiB/s", ki, false},
+                                        Unit{"MiB/s", ki* ki, false},
+                                        Unit{"GiB/s", ki* ki* ki, false},
+                                        Unit{"TiB/s", ki* ki* ki* ki, false},
+                                        Unit{"b/s", 1, false, 8},
+                                        Unit{"kb/s", 1e3, false, 8},
+                                        Unit{"Mb/s", 1e6, false, 8},
+                                        Unit{"Gb/s", 1e9, false, 8},
+                                        Unit{"Tb/s", 1e12, false, 8}};
 constexpr std::array flop_rate_units = {Unit{"FLOP/s", 1},     Unit{"kFLOP/s", 1e3},  Unit{"MFLOP/s", 1e6},
                                         Unit{"GFLOP/s", 1e9},  Unit{"TFLOP/s", 1e12}, Unit{"PFLOP/s", 1e15},
                                         Unit{"EFLOP/s", 1e18}, Unit{"ZFLOP/s", 1e21}};
@@ -331,13 +336,13 @@ std::ostream& operator<<(std::ostream& out, Q quantity) {
   return out << exact_string(quantity);
 }
 
-#define WARPLOOM_QUANTITY(Q)                                         \
-  template const QuantityInfo& quantity_info<Q>();                   \
-  template std::string to_string<Q>(Q);                              \
-  template std::string exact_string<Q>(Q);                           \
-  template std::optional<Q> parse_quantity<Q>(std::string_view);     \
-  template bool looks_like_quantity<Q>(std::string_view);            \
-  template std::string quantity_pattern<Q>();                        \
+#define WARPLOOM_QUANTITY(Q)                                     \
+  template const QuantityInfo& quantity_info<Q>();               \
+  template std::string to_string<Q>(Q);                          \
+  template std::string exact_string<Q>(Q);                       \
+  template std::optional<Q> parse_quantity<Q>(std::string_view); \
+  template bool looks_like_quantity<Q>(std::string_view);        \
+  template std::string quantity_pattern<Q>();                    \
   template std::ostream& operator<< <Q>(std::ostream&, Q);
 WARPLOOM_QUANTITY(Time)
 WARPLOOM_QUANTITY(Bytes)

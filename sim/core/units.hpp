@@ -312,18 +312,18 @@ std::ostream& operator<<(std::ostream& out, Q quantity);
 
 inline namespace literals {
 
-#define WARPLOOM_LITERAL(suffix, expression_of_x)                                                             \
-  constexpr auto operator""_##suffix(unsigned long long n) {                                                  \
-    const auto x = static_cast<double>(n);                                                                    \
-    return expression_of_x;                                                                                   \
-  }                                                                                                           \
-  constexpr auto operator""_##suffix(long double d) {                                                         \
-    const auto x = static_cast<double>(d);                                                                    \
-    return expression_of_x;                                                                                   \
+#define WARPLOOM_LITERAL(suffix, expression_of_x)            \
+  constexpr auto operator""_##suffix(unsigned long long n) { \
+    const auto x = static_cast<double>(n);                   \
+    return expression_of_x;                                  \
+  }                                                          \
+  constexpr auto operator""_##suffix(long double d) {        \
+    const auto x = static_cast<double>(d);                   \
+    return expression_of_x;                                  \
   }
 // The unit times the count: exact for whole numbers, to nearest for fractions.
-#define WARPLOOM_EXACT_LITERAL(suffix, unit)                                                                  \
-  constexpr auto operator""_##suffix(unsigned long long n) { return unit * n; }                               \
+#define WARPLOOM_EXACT_LITERAL(suffix, unit)                                    \
+  constexpr auto operator""_##suffix(unsigned long long n) { return unit * n; } \
   constexpr auto operator""_##suffix(long double d) { return unit * static_cast<double>(d); }
 
 WARPLOOM_EXACT_LITERAL(ps, Time::picoseconds(1))

@@ -23,7 +23,10 @@ constexpr int bar_width = 24;
 struct TimeUnit {
   std::string_view name;
   double seconds;
-  std::string operator()(double s) const { return fmt::format("{:.3f} {}", s / seconds, name); }
+  std::string operator()(double s) const {
+    if (s > 0 && s < 0.0005 * seconds) return fmt::format("<0.001 {}", name);
+    return fmt::format("{:.3f} {}", s / seconds, name);
+  }
 };
 
 TimeUnit unit_for(double seconds) {
@@ -34,7 +37,9 @@ TimeUnit unit_for(double seconds) {
   return {"ns", 1e-9};
 }
 
-std::string percent(double share) { return fmt::format("{:.1f}%", share * 100); }
+std::string percent(double share) {
+  return share > 0 && share < 0.0005 ? "<0.1%" : fmt::format("{:.1f}%", share * 100);
+}
 
 std::string whole(std::int64_t n) {
   std::string digits = std::to_string(n);
@@ -51,6 +56,29 @@ std::string count(double n) {
     if (n >= size) return fmt::format("{:.3g}{}", n / (size == 1e4 ? 1e3 : size), prefix);
   }
   return n >= 1000 ? fmt::format("{:.0f}", n) : fmt::format("{:.3g}", n);
+}
+
+// Broken between words at the width of a page; the lines after the first are indented.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  constexpr std::size_t page = 110;
+  std::string lines;
+  std::size_t column = indent;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, length);
+    const bool is_first = lines.empty();
+    if (!is_first && column + 1 + shown_width(word) > page) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!is_first) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += shown_width(word);
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  return lines;
 }
 
 std::string devices(std::int64_t n) { return whole(n) + (n == 1 ? " device" : " devices"); }
@@ -93,7 +121,8 @@ ShownRoles choose_roles(std::size_t roles, std::string_view most, std::string_vi
   say(0, "first");
   say(roles - 1, "last");
   say(order[roles / 2], "median");
-  say(order.back(), most);
+  const auto first_with_most = std::find_if(order.begin(), order.end(), [&](std::size_t i) { return measure(i) == measure(order.back()); });
+  say(*first_with_most, most);
   for (const auto& [index, label] : labels) shown.roles.push_back({index, fmt::format("{} ({})", name(index), label)});
   shown.note = fmt::format("; of {} roles the first, the last, and the median and {} by {}", roles, most, of_what);
   return shown;
@@ -103,7 +132,9 @@ ShownRoles choose_roles(std::size_t roles, std::string_view most, std::string_vi
 
 std::string headline(const Report& report) {
   std::string text = fmt::format("{}: {} a step\n", report.name.empty() ? "step" : report.name, to_string(report.step_time));
-  const auto line = [&](std::string_view what, const std::string& value) { text += fmt::format("  {:<9} {}\n", what, value); };
+  const auto line = [&](std::string_view what, const std::string& value) {
+    text += fmt::format("  {:<9} {}\n", what, wrapped(value, 12));
+  };
   if (!report.model.empty()) line("model", report.model);
   line("machine", fmt::format("{}{}", report.machine.empty() ? "" : report.machine + ", ", devices(report.devices)));
   if (report.tokens_per_s > 0) {
@@ -111,8 +142,9 @@ std::string headline(const Report& report) {
                                count(report.tokens_per_s_per_device)));
   }
   if (report.tflops_per_device > 0) {
-    line("compute", fmt::format("{:.4g} TFLOP/s per device; MFU {}, HFU {} ({})", report.tflops_per_device, percent(report.mfu),
-                                percent(report.hfu), report.flop_convention));
+    line("compute", fmt::format("{:.4g} TFLOP/s per device; MFU {}, HFU {}", report.tflops_per_device, percent(report.mfu),
+                                percent(report.hfu)));
+    line("FLOPs", report.flop_convention);
   }
   const auto fullest = std::max_element(report.memory.begin(), report.memory.end(), [](const auto& a, const auto& b) {
     return a.peak_bytes - a.capacity_usable.count() < b.peak_bytes - b.capacity_usable.count();
@@ -160,22 +192,20 @@ std::string where_the_time_goes(const Report& report) {
 // What the operations on the critical path are, longest sum first.
 std::string critical_operations(const Report& report, const Program& program) {
   constexpr std::size_t shown = 5;
-  std::map<std::string, std::pair<Time, std::size_t>> by_name;
+  std::map<std::string, Time> by_name;
   for (const auto& part : report.critical_path) {
     if (part.row >= program.size() || part.cause == Cause::host) continue;
     const NameId id = program.row_name[part.row];
-    auto& [time, times] = by_name[id < program.names.size() ? program.names[id] : std::string(name(program.cause[part.row]))];
-    time += part.end - part.begin;
-    ++times;
+    by_name[id < program.names.size() ? program.names[id] : std::string(name(program.cause[part.row]))] += part.end - part.begin;
   }
   if (by_name.empty()) return {};
-  std::vector<std::pair<std::string, std::pair<Time, std::size_t>>> order(by_name.begin(), by_name.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
-  std::string text = fmt::format("  critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
+  std::vector<std::pair<std::string, Time>> order(by_name.begin(), by_name.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = fmt::format("critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i) {
-    text += fmt::format("{} {} {}", i == 0 ? "" : ",", order[i].first, to_string(order[i].second.first));
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", order[i].first, to_string(order[i].second));
   }
-  return text + "\n";
+  return "  " + wrapped(text, 2) + "\n";
 }
 
 std::string role_table(const Report& report) {
@@ -252,13 +282,14 @@ std::string memory_table(const Report& report) {
 std::string list(std::string_view title, const std::vector<std::string>& items) {
   if (items.empty()) return {};
   std::string text = fmt::format("\n{}\n", title);
-  for (const auto& item : items) text += fmt::format("  - {}\n", item);
+  for (const auto& item : items) text += fmt::format("  - {}\n", wrapped(item, 4));
   return text;
 }
 
 std::string simulator_cost(const SimulatorCost& cost) {
-  std::string text = fmt::format("\nSimulated {} operations of {} roles in {} events", whole(static_cast<std::int64_t>(cost.operations)),
-                                 cost.roles, whole(static_cast<std::int64_t>(cost.events)));
+  std::string text = fmt::format("\nSimulated {} operations of {} role{} in {} events",
+                                 whole(static_cast<std::int64_t>(cost.operations)), cost.roles, cost.roles == 1 ? "" : "s",
+                                 whole(static_cast<std::int64_t>(cost.events)));
   if (cost.wall_s > 0) text += fmt::format(", {}", to_string(Time::from_seconds(cost.wall_s)));
   if (cost.peak_rss_bytes > 0) text += fmt::format(" and {} of memory", to_string(Bytes(cost.peak_rss_bytes)));
   return text + ".\n";

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of kernel families.
+#include "hw_models/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include "hw_models/kernels/activation.hpp"
+#include "hw_models/kernels/cast.hpp"
+#include "hw_models/kernels/cross_entropy.hpp"
+#include "hw_models/kernels/element_wise.hpp"
+#include "hw_models/kernels/embedding.hpp"
+#include "hw_models/kernels/flash_attention.hpp"
+#include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/norm.hpp"
+#include "hw_models/kernels/optimizer_update.hpp"
+#include "hw_models/kernels/rotary.hpp"
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+std::span<const KernelFamily* const> kernel_families() {
+  static const KernelFamily* const families[] = {
+      &gemm_family(),
+      &flash_attention_family(),
+      &norm_family(),
+      &activation_family(),
+      &rotary_family(),
+      &element_wise_family(),
+      &embedding_family(),
+      &cross_entropy_family(),
+      &optimizer_update_family(),
+      &cast_family(),
+  };
+  return families;
+}
+
+const KernelFamily& kernel_family(std::string_view name) {
+  for (const KernelFamily* family : kernel_families()) {
+    if (family->name() == name) return *family;
+  }
+  throw InternalError(fmt::format("no kernel family `{}` is listed", name));
+}
+
+Flops flops(const Kernel& kernel) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  family.check(kernel);
+  return family.flops(kernel);
+}
+
+Bytes bytes(const Kernel& kernel) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  family.check(kernel);
+  return family.bytes(kernel);
+}
+
+}  // namespace warploom

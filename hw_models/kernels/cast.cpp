@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a conversion between data types costs: the bytes it reads and writes.
+//
+// Equation: elements x (bytes of one type + bytes of the other). Assumes contiguous 16-byte accesses, no scales.
+// Source: as element_wise.
+#include "hw_models/kernels/cast.hpp"
+
+#include "hw_models/kernels/checks.hpp"
+#include "hw_models/kernels/streaming_family.hpp"
+
+namespace warploom {
+
+namespace {
+
+CastShape shape_of(const Kernel& kernel) { return {kernel.size[0], kernel.input, kernel.output}; }
+
+class Cast final : public StreamingFamily {
+ public:
+  std::string_view name() const override { return "cast"; }
+  std::string_view meaning() const override { return "conversion between data types"; }
+
+  void check(const Kernel& kernel) const override {
+    check_positive(kernel, "elements", shape_of(kernel).elements);
+  }
+
+  StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
+    const CastShape shape = shape_of(kernel);
+    StreamingWork work;
+    work.read = bytes_of({shape.elements}, shape.from);
+    work.written = bytes_of({shape.elements}, shape.to);
+    work.vector_flops = static_cast<double>(shape.elements);
+    work.bytes_per_cycle_per_sm = constants.element_wise;
+    return work;
+  }
+};
+
+}  // namespace
+
+Kernel cast(const CastShape& shape) {
+  Kernel kernel;
+  kernel.family = "cast";
+  kernel.size = {shape.elements};
+  kernel.input = shape.from;
+  kernel.output = shape.to;
+  return kernel;
+}
+
+const KernelFamily& cast_family() {
+  static const Cast family;
+  return family;
+}
+
+}  // namespace warploom

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GEMM costs: tiles, waves, split-K, fill and drain, operand bandwidth, HBM traffic, clock.
+//
+// Equations, for tiles of bm x bn and k-steps of 128 bytes; `cycles` are at the clock of the power balance:
+//   products  = 2 bm bn bk / (rate x main_loop)               cycles a step
+//   operands  = (bm + bn) 128 B / multicast / min(port, L2 rate x SMs / active)
+//   waves     = 1 + q (ceil(x) - 1) + (1 - q) (x - 1) for x = blocks / SMs > 1 (q = wave_quantisation), else 1
+//   core      = waves x steps x max(products, operands) + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 - overlap))
+//   traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
+//   t         = fixed + max(core / f, traffic / HBM) + (1 - memory_overlap) min(...) + split
+// Tile and split by the rule of the libraries (not by this cost): fewest waves x max(products, operands) at nominal rates,
+// then the fewest parts of k, then the largest tile, as DeepGEMM documents its own choice; k is split where the blocks leave
+// half of the SMs idle and k is long.
+// Assumes operands laid out so that loads are full lines, one block an SM, tiles rasterised in groups that are near square.
+// Source: structure from CUTLASS and DeepGEMM (github.com/deepseek-ai/DeepGEMM, commit 54e2261); constants are fitted.
+#include "hw_models/kernels/gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw_models/kernels.hpp"
+#include "hw_models/kernels/checks.hpp"
+#include "hw_models/operating_point.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::uint32_t accumulate_flag = 1;
+constexpr std::uint32_t warm_flag = 2;
+constexpr std::int64_t step_bytes = 128;  // of one row of an operand: what libraries load at a time
+
+GemmShape shape_of(const Kernel& kernel) {
+  GemmShape shape;
+  shape.batch = kernel.size[0];
+  shape.m = kernel.size[1];
+  shape.n = kernel.size[2];
+  shape.k = kernel.size[3];
+  shape.input = kernel.input;
+  shape.output = kernel.output;
+  shape.accumulate = (kernel.flags & accumulate_flag) != 0;
+  shape.is_warm = (kernel.flags & warm_flag) != 0;
+  return shape;
+}
+
+double ceil_divide(double a, double b) { return std::ceil(a / b); }
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+double element_bytes(DataType type) { return bits(type) / 8.0; }
+
+// A GEMM cut into blocks.
+struct Blocking {
+  GemmTile tile;
+  double parts = 1;   // of k
+  double steps = 0;   // of the main loop, in one block
+  double blocks = 0;  // in all
+};
+
+struct StepCycles {
+  double products = 0;
+  double operands = 0;
+  double longer() const { return std::max(products, operands); }
+};
+
+// Of one step, with `active` SMs at work; `share` of the tensor rate reached.
+StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device, double active, double share) {
+  const auto& constants = device.architecture.gemm;
+  const double depth = step_bytes / element_bytes(shape.input);
+  const double rate = device.tensor_flops_per_cycle(shape.input) * share;
+  const double l2_rate = std::min(constants.port_bytes_per_cycle, device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
+  StepCycles cycles;
+  cycles.products = 2.0 * tile.m * tile.n * depth / rate;
+  cycles.operands = (tile.m + tile.n) * static_cast<double>(step_bytes) / constants.multicast / l2_rate;
+  return cycles;
+}
+
+Blocking blocking_of(const GemmTile& tile, double parts, const GemmShape& shape) {
+  Blocking blocking;
+  blocking.tile = tile;
+  blocking.parts = parts;
+  blocking.steps = ceil_divide(as_double(shape.k) * element_bytes(shape.input), step_bytes * parts);
+  blocking.blocks = as_double(shape.batch) * ceil_divide(as_double(shape.m), tile.m) * ceil_divide(as_double(shape.n), tile.n) * parts;
+  return blocking;
+}
+
+// The parts that a library cuts k into: as many as fill the SMs once.
+double parts_of(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
+  const auto& constants = device.architecture.gemm;
+  const double blocks = blocking_of(tile, 1, shape).blocks;
+  if (blocks * 2 > device.sm.count) return 1;
+  const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
+  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, static_cast<double>(constants.split_maximum)});
+  return std::max(parts, 1.0);
+}
+
+Blocking choose_blocking(const GemmShape& shape, const DeviceSpec& device) {
+  Blocking best;
+  double best_score = 0;
+  for (const GemmTile& tile : device.architecture.gemm.tiles) {
+    const Blocking candidate = blocking_of(tile, parts_of(tile, shape, device), shape);
+    const double score = ceil_divide(candidate.blocks, device.sm.count) * candidate.steps *
+                         step_cycles(tile, shape, device, std::min<double>(candidate.blocks, device.sm.count), 1).longer();
+    const auto area = [](const GemmTile& t) { return t.m * t.n; };
+    const bool is_tie = score == best_score;
+    const bool wins_tie = candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
+    if (best.blocks == 0 || score < best_score || (is_tie && wins_tie)) {
+      best = candidate;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+// HBM bytes read: tiles go in groups of columns so that a wave is near square; A is read once a group.
+double operand_traffic(const Blocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
+  const double wave = std::min<double>(device.sm.count, blocking.blocks / as_double(shape.batch) / blocking.parts);
+  const double element = element_bytes(shape.input);
+  const double depth = as_double(shape.k) / blocking.parts * element;
+  const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
+  const auto traffic = [&](double rows, double columns, double row_tile, double column_tile) {
+    const double row_count = ceil_divide(rows, row_tile);
+    const double column_count = ceil_divide(columns, column_tile);
+    const double width = std::clamp(std::round(std::sqrt(wave * row_tile / column_tile)), 1.0, column_count);
+    const double height = std::clamp(std::ceil(wave / width), 1.0, row_count);
+    const double groups = std::ceil(column_count / width);
+    const bool panel_stays = width * column_tile * depth <= l2;
+    const double waves_a_group = std::ceil(row_count / height);
+    const double a = rows * as_double(shape.k) * element;
+    const double b = columns * as_double(shape.k) * element;
+    const double a_reads = a + b <= l2 ? 1 : groups;
+    return a * a_reads + b * (panel_stays || a + b <= l2 ? 1 : waves_a_group);
+  };
+  const auto m = as_double(shape.m);
+  const auto n = as_double(shape.n);
+  return as_double(shape.batch) * std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
+}
+
+// A repeated product whose operands stay in the L2 reads nothing; twice as large ones are all evicted in between.
+double cold_share(const GemmShape& shape, const DeviceSpec& device, double footprint) {
+  if (!shape.is_warm) return 1;
+  const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
+  return std::clamp(footprint / l2 - 1, 0.0, 1.0);
+}
+
+struct Terms {
+  double products = 0;  // seconds
+  double operands = 0;
+  double ends = 0;      // prologues and epilogues that show
+  double memory = 0;
+  double fixed = 0;
+  double core() const { return std::max(products, operands) + ends; }
+  double total(double overlap) const { return fixed + std::max(core(), memory) + (1 - overlap) * std::min(core(), memory); }
+};
+
+class GemmModel {
+ public:
+  GemmModel(const GemmShape& shape, const DeviceSpec& device)
+      : shape_(shape), device_(device), constants_(device.architecture.gemm), blocking_(choose_blocking(shape, device)) {
+    const double x = blocking_.blocks / device.sm.count;
+    active_ = std::min<double>(device.sm.count, blocking_.blocks);
+    waves_ = x <= 1 ? 1 : 1 + constants_.wave_quantisation * (std::ceil(x) - 1) + (1 - constants_.wave_quantisation) * (x - 1);
+    const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
+    const double footprint = as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
+    const double moved = operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
+    memory_bytes_ = moved * cold_share(shape, device, footprint);
+    // Parts are written and read once each, in fp32, through the L2.
+    split_bytes_ = blocking_.parts > 1 ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts : 0;
+    operand_bytes_ = blocking_.blocks * blocking_.steps * (blocking_.tile.m + blocking_.tile.n) * step_bytes / constants_.multicast;
+  }
+
+  Terms terms_at(Frequency clock) const {
+    const StepCycles step = step_cycles(blocking_.tile, shape_, device_, active_, constants_.main_loop);
+    const double hidden = 1 + (waves_ - 1) * (1 - constants_.epilogue_overlap);
+    const double area = static_cast<double>(blocking_.tile.m) * blocking_.tile.n / (128.0 * 128.0);
+    Terms terms;
+    terms.products = waves_ * blocking_.steps * step.products / clock.value();
+    terms.operands = waves_ * blocking_.steps * step.operands / clock.value();
+    terms.ends = (constants_.prologue.value() + constants_.epilogue.value() * area) * hidden / clock.value();
+    terms.memory = memory_bytes_ / device_.reached_bandwidth().value();
+    terms.fixed = constants_.fixed.seconds();
+    if (blocking_.parts > 1) {
+      terms.fixed += constants_.split_fixed.seconds() + split_bytes_ / device_.l2_bandwidth_at(clock).value();
+    }
+    return terms;
+  }
+
+  KernelCost cost(Flops flops) const {
+    const auto seconds_at = [&](Frequency clock) { return terms_at(clock).total(constants_.memory_overlap); };
+    const OperatingPoint point = operating_point(device_, activity(), seconds_at);
+    const Terms terms = terms_at(point.clock);
+    KernelCost cost;
+    cost.duration = Time::from_seconds(point.seconds);
+    cost.sm_share = active_ / device_.sm.count;
+    cost.hbm_bytes = Bytes(std::llround(memory_bytes_));
+    cost.l2_bytes = Bytes(std::llround(operand_bytes_ + split_bytes_));
+    cost.flops = flops;
+    cost.power = point.power;
+    cost.bound_by = bound_by(terms, point);
+    return cost;
+  }
+
+ private:
+  // Tiles that stick out compute too; energy is for what is asked.
+  Activity activity() const {
+    const auto& energy = device_.architecture.energy;
+    const double flops = 2 * as_double(shape_.batch) * as_double(shape_.m) * as_double(shape_.n) * as_double(shape_.k);
+    const auto flop = energy.tensor_flop.find(std::string(name(shape_.input)));
+    const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
+    return {per_flop * flops + energy.l2_byte * (operand_bytes_ + split_bytes_), energy.memory_byte * memory_bytes_};
+  }
+
+  static Bound bound_by(const Terms& terms, const OperatingPoint& point) {
+    const double busy = std::max({terms.products, terms.operands, terms.memory});
+    if (terms.fixed + terms.ends > busy) return Bound::latency;
+    if (terms.memory >= busy) return Bound::hbm;
+    if (point.is_power_limited) return Bound::power;
+    return terms.products >= busy ? Bound::tensor : Bound::operand_bandwidth;
+  }
+
+  GemmShape shape_;
+  const DeviceSpec& device_;
+  const GemmConstants& constants_;
+  Blocking blocking_;
+  double active_ = 0;
+  double waves_ = 0;
+  double memory_bytes_ = 0;
+  double split_bytes_ = 0;
+  double operand_bytes_ = 0;
+};
+
+class Gemm final : public KernelFamily {
+ public:
+  std::string_view name() const override { return "gemm"; }
+  std::string_view meaning() const override { return "matrix product C (+)= A B, batched"; }
+
+  void check(const Kernel& kernel) const override {
+    const GemmShape shape = shape_of(kernel);
+    check_positive(kernel, "m", shape.m);
+    check_positive(kernel, "n", shape.n);
+    check_positive(kernel, "k", shape.k);
+    check_positive(kernel, "batch", shape.batch);
+  }
+
+  Flops flops(const Kernel& kernel) const override {
+    const GemmShape shape = shape_of(kernel);
+    return Flops(2 * as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * as_double(shape.k));
+  }
+
+  Bytes bytes(const Kernel& kernel) const override {
+    const GemmShape shape = shape_of(kernel);
+    const Bytes a = bytes_of({shape.batch, shape.m, shape.k}, shape.input);
+    const Bytes b = bytes_of({shape.batch, shape.k, shape.n}, shape.input);
+    const Bytes c = bytes_of({shape.batch, shape.m, shape.n}, shape.output);
+    return a + b + c * (shape.accumulate ? 2 : 1);
+  }
+
+  KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
+    return GemmModel(shape_of(kernel), device).cost(flops(kernel));
+  }
+};
+
+}  // namespace
+
+Kernel gemm(const GemmShape& shape) {
+  Kernel kernel;
+  kernel.family = "gemm";
+  kernel.size = {shape.batch, shape.m, shape.n, shape.k};
+  kernel.input = shape.input;
+  kernel.output = shape.output;
+  kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0);
+  return kernel;
+}
+
+const KernelFamily& gemm_family() {
+  static const Gemm family;
+  return family;
+}
+
+}  // namespace warploom

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rotary embedding costs: queries and keys rotated in place.
+//
+// Equation: reads and writes tokens x heads x head_dim elements; 3 vector FLOPs an element (4 products and 2 sums a pair).
+// Neglects the table of sines and cosines, which all heads share.
+// Source: rates fitted on vLLM's kernel.
+#include "hw_models/kernels/rotary.hpp"
+
+#include "hw_models/kernels/checks.hpp"
+#include "hw_models/kernels/streaming_family.hpp"
+
+namespace warploom {
+
+namespace {
+
+RotaryShape shape_of(const Kernel& kernel) { return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.input}; }
+
+class Rotary final : public StreamingFamily {
+ public:
+  std::string_view name() const override { return "rotary"; }
+  std::string_view meaning() const override { return "rotary position embedding"; }
+
+  void check(const Kernel& kernel) const override {
+    const RotaryShape shape = shape_of(kernel);
+    check_positive(kernel, "tokens", shape.tokens);
+    check_positive(kernel, "heads", shape.heads);
+    check_positive(kernel, "head_dim", shape.head_dim);
+  }
+
+  StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
+    const RotaryShape shape = shape_of(kernel);
+    StreamingWork work;
+    work.read = bytes_of({shape.tokens, shape.heads, shape.head_dim}, shape.type);
+    work.written = work.read;
+    work.vector_flops = 3.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
+    work.bytes_per_cycle_per_sm = constants.rotary;
+    work.blocks = shape.tokens;
+    return work;
+  }
+};
+
+}  // namespace
+
+Kernel rotary(const RotaryShape& shape) {
+  Kernel kernel;
+  kernel.family = "rotary";
+  kernel.size = {shape.tokens, shape.heads, shape.head_dim};
+  kernel.input = shape.type;
+  kernel.output = shape.type;
+  return kernel;
+}
+
+const KernelFamily& rotary_family() {
+  static const Rotary family;
+  return family;
+}
+
+}  // namespace warploom

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks the instances of a group that can differ.
+#include "network/collectives/group_profile.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "network/fabrics/flows.hpp"
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+namespace {
+
+void require_ranks(const Group& group, const Topology& topology) {
+  if (group.members.size() < 1 || group.instance_count() < 1) throw UserError("a communication group without members");
+  Rank low = group.members.base;
+  Rank high = group.members.base;
+  for (const auto& digit : group.members.digits) ((digit.stride < 0) ? low : high) += (digit.count - 1) * digit.stride;
+  for (const auto& box : group.instances) {
+    Rank first = box.base + low;
+    Rank last = box.base + high;
+    for (const auto& digit : box.digits) ((digit.stride < 0) ? first : last) += (digit.count - 1) * digit.stride;
+    topology.require_rank(first);
+    topology.require_rank(last);
+  }
+}
+
+// Sizes of the nodes' shares of one instance: how many nodes, and the fewest members of one.
+std::pair<std::int64_t, std::int64_t> spread(const Group& group, Rank start, const Topology& topology) {
+  std::vector<std::int64_t> nodes;
+  for (std::int64_t i = 0; i < group.member_count(); ++i) nodes.push_back(group.rank(start, i) / topology.node_size());
+  std::ranges::sort(nodes);
+  std::int64_t count = 0;
+  std::int64_t least = group.member_count();
+  for (std::size_t i = 0; i < nodes.size();) {
+    std::size_t end = i;
+    while (end < nodes.size() && nodes[end] == nodes[i]) ++end;
+    least = std::min(least, static_cast<std::int64_t>(end - i));
+    ++count;
+    i = end;
+  }
+  return {count, least};
+}
+
+// Once around, or for independent flows the longest.
+Time path_latency(const TrafficShape& shape, Rank start, const Topology& topology) {
+  double sum_ps = 0;
+  Time longest = Time::zero();
+  for (const auto& flow : shape.flows(Box(start)).routed) {
+    const std::int64_t count = flow.from.size();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Time latency = topology.latency(flow.from.at(i), flow.from.at(i) + flow.delta);
+      sum_ps += static_cast<double>(latency.ps()) * static_cast<double>(flow.units) / static_cast<double>(units_per_flow);
+      longest = std::max(longest, latency);
+    }
+  }
+  return shape.coupled() ? Time::picoseconds(static_cast<std::int64_t>(sum_ps + 0.5)) : longest;
+}
+
+}  // namespace
+
+GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology& topology) {
+  require_ranks(group, topology);
+  GroupProfile profile;
+  profile.members = group.member_count();
+  if (profile.members == 1) return profile;
+  const TrafficShape shape(pattern, group, topology.node_size());
+  const std::int64_t widest = topology.tiers().back().span;  // shifting by whole top units changes no hop
+  std::optional<GroupProfile> first;
+  for (const auto& instances : group.instances) {
+    for (Box box : normal_boxes(instances.base, instances.digits)) {
+      for (std::size_t i = 0; i < box.digits().size();) {
+        const bool whole_units = box.digits()[i].stride % std::max(widest, topology.node_size()) == 0;
+        if (whole_units || shape.stays_in_nodes(box, i)) {
+          box = box.without(i);
+        } else {
+          ++i;
+        }
+      }
+      const std::int64_t count = box.size();
+      for (std::int64_t i = 0; i < count; ++i) {
+        GroupProfile one = profile;
+        std::tie(one.nodes, one.least_in_node) = spread(group, box.at(i), topology);
+        one.path_latency = path_latency(shape, box.at(i), topology);
+        if (!first) {
+          first = one;
+          continue;
+        }
+        const bool same = one.nodes == first->nodes && one.least_in_node == first->least_in_node &&
+                          one.path_latency == first->path_latency;
+        first->alike = first->alike && same;
+        first->nodes = std::max(first->nodes, one.nodes);
+        first->least_in_node = std::min(first->least_in_node, one.least_in_node);
+        first->path_latency = std::max(first->path_latency, one.path_latency);
+      }
+    }
+  }
+  return *first;
+}
+
+}  // namespace warploom

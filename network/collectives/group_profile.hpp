@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan must know of where a group's members are: nodes, members a node, how far the hops of a ring go.
+#pragma once
+
+#include <cstdint>
+
+#include "network/topology.hpp"
+#include "sim/play/ports.hpp"
+
+namespace warploom {
+
+struct GroupProfile {
+  std::int64_t members = 0;
+  std::int64_t nodes = 1;          // of an instance; the most where they differ
+  std::int64_t least_in_node = 1;  // members of the node that has fewest
+  Time path_latency;               // wires and switches beyond the library's hop, once around the ring
+  bool alike = true;               // instances do not differ in this
+
+  bool in_node() const { return nodes == 1; }
+};
+
+// Of the flows that `pattern` has in the group; the slowest instance where they differ. Throws UserError for ranks that
+// the topology does not have.
+GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology& topology);
+
+}  // namespace warploom

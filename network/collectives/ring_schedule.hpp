@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two halves of which ring algorithms are made.
+#pragma once
+
+#include "network/collectives/collective.hpp"
+
+namespace warploom {
+
+// n - 1 steps; in step s rank i passes chunk i - s - 1 on, reduced; in the end rank i has chunk i complete.
+void add_ring_reduce_scatter(Schedule& schedule, int first_step);
+// n - 1 steps; in step s rank i passes chunk i - s on, beginning with its own.
+void add_ring_all_gather(Schedule& schedule, int first_step);
+
+}  // namespace warploom

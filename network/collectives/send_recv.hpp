@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Point to point: member 0 sends to member 1.
+//
+// Equation: one step, the whole message once.
+#pragma once
+
+#include "network/collectives/collective.hpp"
+
+namespace warploom {
+
+class SendRecv final : public Collective {
+ public:
+  CollectiveKind kind() const override { return CollectiveKind::send_recv; }
+  Plan plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const override;
+  Schedule schedule(int ranks) const override;
+};
+
+}  // namespace warploom

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of fabrics: one file and one line each.
+#include "network/fabrics.hpp"
+
+#include "network/fabrics/fluid.hpp"
+
+namespace warploom {
+
+FabricRegistry fabric_registry() {
+  FabricRegistry r;
+  r.add<FluidFabric>("fluid", "flows share links max-min fair; exact on the equitable partition");
+  return r;
+}
+
+}  // namespace warploom

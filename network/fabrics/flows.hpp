@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which flows a traffic is made of: boxes of flows with one displacement, never lists of flows.
+//
+// Ring and chain go from member to member where no two members share a node, or all do. Where a node holds k members of an
+// instance and there are several nodes, they are the library's rings (NCCL): k channels, rotated so that each leaves a node
+// by another member's card. Of the bytes of one hop a member's card then carries 1/k each way, its node port (k-1)/k. With
+// k in one node and k' in the next, card i feeds the cards whose k' shares overlap its own. A chain over such nodes follows
+// the ring and is charged the hop into its root, too.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "network/fabrics/box.hpp"
+#include "network/topology.hpp"
+#include "sim/play/ports.hpp"
+
+namespace warploom {
+
+// What a link carries of a variable is counted in parts of a flow, in whole numbers, so that sums are exact in any order.
+inline constexpr std::int64_t units_per_flow = 720'720;  // divisible by 1 to 16, 72
+
+// A flow from every rank of `from` to the rank `delta` further.
+struct FlowBox {
+  Box from;
+  std::int64_t delta = 0;
+  std::int64_t units = units_per_flow;
+};
+
+// At every rank the node port is used, both ways.
+struct PortBox {
+  Box ranks;
+  std::int64_t units = 0;
+};
+
+struct Flows {
+  std::vector<FlowBox> routed;
+  std::vector<PortBox> ports;
+};
+
+constexpr bool is_coupled(FlowPattern pattern) { return pattern == FlowPattern::ring || pattern == FlowPattern::chain; }
+
+class TrafficShape {
+ public:
+  TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size);
+
+  bool coupled() const { return is_coupled(pattern_); }
+  // Flows of all instances that start in the box.
+  Flows flows(const Box& starts) const;
+  // Flows of the instances of the box differ by displacement only.
+  bool is_regular(const Box& starts) const { return placement(starts) != Placement::irregular; }
+  // All members of the instance that starts there share a node.
+  bool is_inside_a_node(Rank start) const;
+  // Moving an instance by a digit of `starts` keeps each of its members in its node, whatever the other digits are.
+  bool stays_in_nodes(const Box& starts, std::size_t digit) const;
+
+ private:
+  enum class Placement { plain, rotated, irregular };
+  Placement placement(const Box& starts) const;
+  bool carries_over(const Box& starts) const;
+  void add_cycle(const std::vector<Stride>& digits, bool closed, const std::vector<Stride>& others, std::int64_t units,
+                 const Box& starts, Flows& flows) const;
+  void add_all_pairs(const Box& starts, Flows& flows) const;
+  void add_irregular(Rank start, Flows& flows) const;
+
+  FlowPattern pattern_;
+  RankBox members_;
+  std::int64_t node_size_;
+  std::int64_t inner_extent_ = 0;   // of the member digits whose strides are not whole nodes
+  std::vector<Stride> inner_;       // in member order
+  std::vector<Stride> outer_;       // strides of whole nodes, in member order
+  bool is_spread_ = false;          // no two members of an instance share a node
+};
+
+// A box of ranks plus displacements, in normal form.
+std::vector<Box> sum_boxes(const Box& box, Rank base, const std::vector<Stride>& digits);
+
+}  // namespace warploom

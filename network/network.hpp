@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster's network from its configuration: topology, collective library, and the fabric that moves bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "network/topology.hpp"
+#include "sim/core/config_value.hpp"
+#include "sim/core/errors.hpp"
+#include "sim/play/ports.hpp"
+
+namespace warploom {
+
+struct Network {
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const CollectivePlanner> planner;
+  FabricFactory fabric;                  // each call makes the fabric of one run
+  std::vector<std::string> assumptions;  // for the report
+};
+
+// `network` is the `network:` part of a cluster ({kind: rail_fat_tree, ...}), `library` its `library:` part; `devices`
+// of the cluster are used, 0 to devices - 1. Mistakes go to the diagnostics; then the pointers are null.
+Network make_network(const ConfigValue& network, const ConfigValue& library, std::int64_t devices,
+                     Diagnostics& diagnostics);
+
+}  // namespace warploom

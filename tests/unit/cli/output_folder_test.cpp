@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder gets all files of a run or none, whatever ends the run.
+#include "bindings/cli/output_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+#include <iterator>
+
+#include "bindings/cli/interrupts.hpp"
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFolderTest : public ::testing::Test {
+ protected:
+  OutputFolderTest() {
+    std::string pattern = (fs::temp_directory_path() / "output-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~OutputFolderTest() override { fs::remove_all(root_); }
+
+  // Names of all that is there, hidden files too.
+  std::vector<std::string> listed(const fs::path& folder) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  static std::string content(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path root_;
+  std::promise<int> ended_;
+  Interrupts interrupts_{[this](int exit_code) { ended_.set_value(exit_code); }};
+};
+
+const std::vector<std::string> names = {"a", "b"};
+
+TEST_F(OutputFolderTest, NothingIsSeenBeforeCommitAndAllOfItAfter) {
+  const fs::path folder = root_ / "deep" / "down";
+  OutputFolder output(folder.string(), names, interrupts_);
+  output.write("a", "first");
+  output.write("b", [](std::ostream& out) { out << "second"; });
+  EXPECT_FALSE(fs::exists(folder / "a") || fs::exists(folder / "b"));
+  output.commit();
+  EXPECT_EQ(listed(folder), names);
+  EXPECT_EQ(content(folder / "a"), "first");
+  EXPECT_EQ(content(folder / "b"), "second");
+}
+
+TEST_F(OutputFolderTest, WithoutCommitEvenTheFoldersItMadeAreGone) {
+  fs::create_directory(root_ / "old");
+  { OutputFolder(((root_ / "old") / "new" / "newer").string(), names, interrupts_).write("a", "x"); }
+  EXPECT_EQ(listed(root_), std::vector<std::string>{"old"});
+  EXPECT_TRUE(listed(root_ / "old").empty());
+}
+
+TEST_F(OutputFolderTest, FilesOfTwoRunsDoNotMixAndFilesOfOthersStay) {
+  for (const char* name : {"a", "b", "notes"}) std::ofstream(root_ / name) << "old";
+  OutputFolder output(root_.string(), names, interrupts_);
+  output.write("a", "new");
+  output.commit();
+  EXPECT_EQ(listed(root_), (std::vector<std::string>{"a", "notes"}));
+  EXPECT_EQ(content(root_ / "a"), "new");
+  EXPECT_EQ(content(root_ / "notes"), "old");
+}
+
+TEST_F(OutputFolderTest, APlaceThatTakesNoFilesIsRefusedAtOnce) {
+  std::ofstream(root_ / "file") << "x";
+  fs::create_directories(root_ / "taken" / "b");
+  EXPECT_THROW(OutputFolder((root_ / "file").string(), names, interrupts_), UserError);
+  EXPECT_THROW(OutputFolder((root_ / "file" / "below").string(), names, interrupts_), UserError);
+  EXPECT_THROW(OutputFolder((root_ / "taken").string(), names, interrupts_), UserError);  // `b` is a folder there
+  EXPECT_THROW(OutputFolder("", names, interrupts_), UserError);
+  EXPECT_THROW(OutputFolder("/proc/nothing/here", names, interrupts_), UserError);
+  EXPECT_EQ(listed(root_), (std::vector<std::string>{"file", "taken"}));
+  EXPECT_EQ(listed(root_ / "taken"), std::vector<std::string>{"b"});
+}
+
+TEST_F(OutputFolderTest, ContentThatFailsIsAnErrorAndLeavesTheOldFiles) {
+  std::ofstream(root_ / "a") << "old";
+  {
+    OutputFolder output(root_.string(), names, interrupts_);
+    EXPECT_THROW(output.write("a", [](std::ostream& out) { out.setstate(std::ios::badbit); }), UserError);
+  }
+  EXPECT_EQ(listed(root_), std::vector<std::string>{"a"});
+  EXPECT_EQ(content(root_ / "a"), "old");
+}
+
+TEST_F(OutputFolderTest, AnInterruptLeavesNothingHalfWritten) {
+  OutputFolder output((root_ / "new").string(), names, interrupts_);
+  output.write("a", "x");
+  ::kill(::getpid(), SIGINT);
+  EXPECT_EQ(ended_.get_future().get(), 130);
+  EXPECT_TRUE(listed(root_).empty());
+}
+
+TEST_F(OutputFolderTest, AnInterruptAfterCommitLeavesTheFiles) {
+  OutputFolder output(root_.string(), names, interrupts_);
+  output.write("a", "x");
+  output.commit();
+  ::kill(::getpid(), SIGTERM);
+  EXPECT_EQ(ended_.get_future().get(), 143);
+  EXPECT_EQ(listed(root_), std::vector<std::string>{"a"});
+}
+
+TEST_F(OutputFolderTest, AnInterruptWaitsForWhatIsUninterrupted) {
+  auto ended = ended_.get_future();
+  interrupts_.uninterrupted([&] {
+    ::kill(::getpid(), SIGINT);
+    EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  });
+  EXPECT_EQ(ended.get(), 130);
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hugging Face files as published: parameter counts, KV caches, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/core/errors.hpp"
+#include "workloads/models/hugging_face.hpp"
+
+namespace warploom {
+namespace {
+
+using namespace warploom::literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Model library_model(const std::string& name) {
+  return read_hugging_face(std::string(WARPLOOM_SOURCE_DIR) + "/configs/models/" + name + ".json");
+}
+
+// A small Llama with one more key; later keys of a JSON object win.
+Model with(const std::string& more) {
+  return parse_hugging_face(R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
+      "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2,
+      "vocab_size": 1000, "max_position_embeddings": 4096)" + (more.empty() ? "" : ", " + more) + "}",
+                            "some.json");
+}
+
+std::string refusal(const std::string& more) {
+  try {
+    with(more);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Model, HasThePublishedParameterCounts) {
+  EXPECT_NEAR(static_cast<double>(library_model("llama3_8b").parameters()), 8.03e9, 0.005e9);
+  EXPECT_NEAR(static_cast<double>(library_model("llama3_70b").parameters()), 70.6e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(library_model("llama3_405b").parameters()), 405.85e9, 0.005e9);
+  EXPECT_NEAR(static_cast<double>(library_model("gpt3_175b").parameters()), 175e9, 0.5e9);
+}
+
+TEST(Model, CutsMatricesOverTensorRanksAndKeepsNormsWhole) {
+  const Model model = library_model("llama3_8b");
+  const std::int64_t norms = 2 * model.hidden;
+  EXPECT_EQ((model.layer_parameters_a_rank(8) - norms) * 8, model.layer_parameters() - norms);
+}
+
+// A3, A4: Llama 3 70B has the 80 layers, 8 KV heads of 128.
+TEST(Model, KeepsThePublishedBytesOfKeysAndValuesAToken) {
+  const Model model = library_model("llama3_70b");
+  EXPECT_EQ(model.kv_cache_per_token(DataType::bf16), 320_KiB);
+  EXPECT_EQ(model.kv_cache_per_token(DataType::bf16) * 8192, Bytes(5 * (std::int64_t{1} << 29)));  // 2.5 GiB
+  EXPECT_EQ(model.kv_cache_per_token(DataType::bf16) * 131072, 40_GiB);
+  Model all_heads = model;
+  all_heads.kv_heads = 64;
+  EXPECT_EQ(all_heads.kv_cache_per_token(DataType::bf16), model.kv_cache_per_token(DataType::bf16) * 8);
+}
+
+TEST(Model, WeighsTwoBytesAParameterInBf16) {
+  const Model model = library_model("llama3_70b");
+  EXPECT_EQ(model.weights(DataType::bf16).count(), 2 * model.parameters());
+}
+
+// A11: a model of 100T parameters made of Llama's parts; 200 TB = 181.9 TiB.
+TEST(Model, OfAHundredTrillionParametersWeighsTwoHundredTerabytes) {
+  Model model = library_model("llama3_405b");
+  model.hidden = 131072;
+  model.heads = 1024;
+  model.ffn = 4 * model.hidden;
+  model.layers = 1;
+  const std::int64_t ends = model.parameters() - model.layer_parameters();
+  model.layers = (100'000'000'000'000 - ends) / model.layer_parameters();
+  const Bytes weights = model.weights(DataType::bf16);
+  EXPECT_NEAR(weights / 1_TB, 200, 0.5);
+  EXPECT_NEAR(Bytes(200'000'000'000'000) / 1_TiB, 181.9, 0.05);
+  const auto devices = [](Bytes of_each) { return (Bytes(200'000'000'000'000).count() + of_each.count() - 1) / of_each.count(); };
+  EXPECT_EQ(devices(192_GB), 1042);
+  EXPECT_EQ(devices(180_GB), 1112);
+  EXPECT_EQ(devices(288_GB), 695);
+}
+
+TEST(HuggingFace, ListsTheKeysThatItIgnores) {
+  EXPECT_THAT(with(R"("rope_theta": 500000.0, "use_cache": true)").ignored_keys, ElementsAre("rope_theta", "use_cache"));
+}
+
+TEST(HuggingFace, CountsTiedEmbeddingsOnce) {
+  EXPECT_EQ(with("").parameters() - with(R"("tie_word_embeddings": true)").parameters(), 64 * 1000);
+}
+
+TEST(HuggingFace, CountsAttentionBiases) {
+  const auto biases = with(R"("attention_bias": true)").layer_parameters() - with("").layer_parameters();
+  EXPECT_EQ(biases, (64 + 2 * 16) + 64);
+}
+
+TEST(HuggingFace, TakesHeadSizesThatTheHiddenSizeDoesNotImply) {
+  EXPECT_EQ(with(R"("head_dim": 16)").query_width(), 8 * 16);
+  EXPECT_EQ(with(R"("head_dim": null)").head_dim, 8);
+}
+
+TEST(HuggingFace, ReadsGptFiles) {
+  const Model model = library_model("gpt3_175b");
+  EXPECT_EQ(model.ffn, 4 * 12288);
+  EXPECT_EQ(model.kv_heads, 96);
+  EXPECT_FALSE(model.is_gated);
+  EXPECT_TRUE(model.has_tied_embeddings);
+  EXPECT_TRUE(model.has_dropout);
+  EXPECT_EQ(model.positions, PositionKind::learned);
+}
+
+TEST(HuggingFace, RefusesKeysThatChangeTheComputation) {
+  for (const std::string key :
+       {R"("num_local_experts": 8)", R"("n_routed_experts": 256)", R"("kv_lora_rank": 512)", R"("q_lora_rank": 1536)",
+        R"("partial_rotary_factor": 0.5)", R"("use_parallel_residual": true)", R"("quantization_config": {"bits": 4})",
+        R"("text_config": {"hidden_size": 64})", R"("final_logit_softcapping": 30.0)", R"("is_encoder_decoder": true)",
+        R"("sliding_window": 1024)", R"("layer_types": ["full_attention", "sliding_attention"])"}) {
+    const std::string name = key.substr(1, key.find('"', 1) - 1);
+    EXPECT_THAT(refusal(key), HasSubstr("some.json: `" + name + "`")) << key;
+    EXPECT_THAT(refusal(key), HasSubstr("not modelled")) << key;
+  }
+}
+
+TEST(HuggingFace, AcceptsThoseKeysWhereTheyAreSwitchedOff) {
+  for (const std::string key :
+       {R"("num_local_experts": 0)", R"("q_lora_rank": null)", R"("partial_rotary_factor": 1.0)", R"("use_parallel_residual": false)",
+        R"("sliding_window": null)", R"("sliding_window": 4096)", R"("use_sliding_window": false, "sliding_window": 128)",
+        R"("layer_types": ["full_attention"])", R"("quantization_config": null)"}) {
+    EXPECT_EQ(refusal(key), "accepted") << key;
+  }
+}
+
+TEST(HuggingFace, RefusesUnknownFamilies) {
+  EXPECT_THAT(refusal(R"("model_type": "mamba")"), HasSubstr("`model_type`: `mamba` is not modelled"));
+  EXPECT_THAT(refusal(R"("model_type": "mamba")"), HasSubstr("llama, mistral, qwen2, gpt2"));
+  EXPECT_THAT(refusal(R"("architectures": ["LlamaForSequenceClassification"])"), HasSubstr("`architectures`"));
+  EXPECT_THAT(refusal(R"("hidden_act": "relu2")"), HasSubstr("`hidden_act`: `relu2` is not modelled"));
+}
+
+TEST(HuggingFace, RefusesAbsurdValues) {
+  EXPECT_THAT(refusal(R"("num_hidden_layers": 1000000000000)"), HasSubstr("`num_hidden_layers`: expected 1 to 100000, got `1000000000000`"));
+  EXPECT_THAT(refusal(R"("num_hidden_layers": 18446744073709551615)"), HasSubstr("`num_hidden_layers`"));
+  EXPECT_THAT(refusal(R"("hidden_size": -1)"), HasSubstr("`hidden_size`"));
+  EXPECT_THAT(refusal(R"("hidden_size": 64.5)"), HasSubstr("expected a whole number"));
+  EXPECT_THAT(refusal(R"("num_key_value_heads": 3)"), HasSubstr("3 does not divide the 8 heads"));
+  EXPECT_THAT(refusal(R"("num_attention_heads": 7)"), HasSubstr("`num_"));
+  EXPECT_THAT(refusal(R"("vocab_size": null)"), HasSubstr("`vocab_size`: is missing"));
+}
+
+TEST(HuggingFace, RefusesWhatIsNotAModelFile) {
+  EXPECT_THROW(parse_hugging_face("\x7f\x45\x4c\x46\x02\x01", "x"), UserError);
+  EXPECT_THROW(parse_hugging_face("[]", "x"), UserError);
+  EXPECT_THROW(parse_hugging_face("", "x"), UserError);
+  EXPECT_THROW(parse_hugging_face(std::string(100'000, '['), "x"), UserError);
+  EXPECT_THROW(parse_hugging_face(std::string(2 << 20, ' '), "x"), UserError);
+  EXPECT_THROW(read_hugging_face("/nowhere/config.json"), UserError);
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a timeline as a Perfetto trace (ui.perfetto.dev): processes are roles, threads are streams, arrows are messages.
+//
+// A slice is a row that takes time or belongs to a meeting; its category is its cause, its arguments are phase, layer and
+// micro-batch, for kernels what sharing cost (`alone_ns` where it differs from the duration), for communication the
+// algorithm, the bytes and how long it waited for its last party. Counters show what every role holds, in all and by the
+// parts that change. Times are picoseconds rounded down to nanoseconds, so slices of a stream never overlap.
+#pragma once
+
+#include <ostream>
+
+#include "sim/play/timeline.hpp"
+#include "sim/work/program.hpp"
+
+namespace warploom {
+
+// Packet by packet: memory does not grow with the size of the trace (but for a few bytes a row). Throws UserError when
+// `out` fails.
+void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out);
+
+}  // namespace warploom

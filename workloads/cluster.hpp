@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster as a configuration: one kind of device, the network between them, the collective library, the hosts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw_models/analytic_timer.hpp"
+#include "hw_models/device.hpp"
+#include "network/network.hpp"
+#include "sim/core/config.hpp"
+#include "sim/play/ports.hpp"
+
+namespace warploom {
+
+struct HostSpec {
+  Time launch;
+  LaunchMode launch_mode = LaunchMode::stream;
+  std::string source;
+
+  static auto fields() {
+    return field_list(field("launch", &HostSpec::launch, "host time to launch one operation").at_most(Time::picoseconds(1'000'000'000'000)),
+                      field("launch_mode", &HostSpec::launch_mode, "kernels launched one by one, or as captured graphs").optional(),
+                      field("source", &HostSpec::source, "where its numbers come from").optional());
+  }
+};
+
+struct ClusterSpec {
+  std::string name;
+  std::string source;
+  DeviceSpec device;
+  ConfigValue network;
+  ConfigValue library;
+  HostSpec host;
+
+  static auto fields() {
+    return field_list(field("name", &ClusterSpec::name, "what reports call it"),
+                      field("source", &ClusterSpec::source, "where its numbers come from").optional(),
+                      field("device", &ClusterSpec::device, "what computes"),
+                      field("network", &ClusterSpec::network, "what connects the devices"),
+                      field("library", &ClusterSpec::library, "how collectives are done"),
+                      field("host", &ClusterSpec::host, "what launches the work"));
+  }
+};
+
+struct Cluster {
+  Machine machine;
+  std::shared_ptr<const Topology> topology;
+  std::vector<std::string> assumptions;
+};
+
+// `devices` of the cluster; mistakes go to the diagnostics, and then `topology` is null. `mfu_type`: the data type whose
+// peak MFU is counted against.
+Cluster make_cluster(const ClusterSpec& spec, std::int64_t devices, DataType mfu_type, Diagnostics& diagnostics);
+
+}  // namespace warploom

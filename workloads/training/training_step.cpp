@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training step as a program. Every role runs its stage's schedule; each entry of it replays the template of a chunk's
+// forward or backward; messages between stages, reduced gradients and gathered parameters have streams of their own.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "hw_models/kernels/cast.hpp"
+#include "hw_models/kernels/element_wise.hpp"
+#include "hw_models/kernels/optimizer_update.hpp"
+#include "sim/core/errors.hpp"
+#include "workloads/fold.hpp"
+#include "workloads/training/gradient_buckets.hpp"
+#include "workloads/training/meetings.hpp"
+#include "workloads/training/model_rows.hpp"
+#include "workloads/training/training_job.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::array all_dimensions = {Dimension::tensor, Dimension::context, Dimension::pipeline, Dimension::data};
+constexpr std::array<std::pair<const char*, StreamKind>, lane_count> lanes = {{
+    {"compute", StreamKind::compute},
+    {"tensor parallel", StreamKind::communication},
+    {"data parallel", StreamKind::communication},
+    {"send forward", StreamKind::communication},
+    {"receive forward", StreamKind::communication},
+    {"send backward", StreamKind::communication},
+    {"receive backward", StreamKind::communication},
+    {"host", StreamKind::host},
+}};
+
+std::vector<Rank> devices_of(const std::vector<Straggler>& stragglers) {
+  std::vector<Rank> devices;
+  for (const auto& straggler : stragglers) devices.push_back(straggler.device);
+  return devices;
+}
+
+class TrainingStep {
+ public:
+  explicit TrainingStep(const TrainingJob& job)
+      : job_(job),
+        rows_(job),
+        chunks_(chunks_of(job.layout, job.model)),
+        fold_(job.layout, devices_of(job.stragglers), job.unfold),
+        micro_batches_(job.micro_batches()),
+        tensor_(program_, fold_, fold_.along(std::array{Dimension::tensor})),
+        data_(program_, fold_, fold_.along(std::array{Dimension::context, Dimension::data})),
+        norm_(program_, fold_, job.training.zero > 0 ? fold_.along(all_dimensions)
+                                                     : fold_.along(std::array{Dimension::tensor, Dimension::pipeline})) {
+    make_pairs();
+    make_templates();
+  }
+
+  Program build() {
+    program_.worth = worth_of(job_);
+    for (RoleId role = 0; role < fold_.roles().size(); ++role) {
+      begin_role(role);
+      add_start();
+      const auto steps = job_.schedule->steps(shape(), static_cast<int>(stage_));
+      for (const auto& step : steps) step.is_forward ? add_forward(step) : add_backward(step);
+      add_end();
+    }
+    return std::move(program_);
+  }
+
+ private:
+  using Wait = std::pair<StepTemplate::Row, RowId>;  // a template row, and what it waits for besides
+
+  ScheduleShape shape() const {
+    return {static_cast<int>(job_.layout.pipeline), micro_batches_, static_cast<int>(job_.layout.virtual_stages)};
+  }
+
+  // ---- Before the rows ----
+
+  void make_pairs();
+  void make_templates();
+  struct Templates {
+    StepTemplate forward;
+    StepTemplate backward;
+    std::vector<GradientBucket> buckets;
+  };
+  const Chunk& chunk(int c) const { return chunks_[chunk_index(c)]; }
+  const Templates& templates(int c) const { return *templates_[chunk_index(c)]; }
+  std::size_t chunk_index(int c) const { return static_cast<std::size_t>(c * job_.layout.pipeline + stage_); }
+
+  // ---- The rows of one role ----
+
+  void begin_role(RoleId role);
+  void add_start();
+  void add_forward(const ScheduleStep& step);
+  void add_backward(const ScheduleStep& step);
+  void add_end();
+
+  // Replays rows [begin, end) of a template; `waits` in the order of their rows.
+  void replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end, const ScheduleStep& step,
+              std::span<const Wait> waits, std::span<const MemoryDelta> at_first = {});
+  RowId receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
+  void send(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
+  std::size_t message(int micro_batch, std::int64_t chunk) const {
+    return static_cast<std::size_t>(micro_batch * job_.layout.virtual_stages + chunk);
+  }
+
+  void reduce_gradients(const GradientBucket& bucket, Phase phase);
+  RowId gather_parameters(const GradientBucket& bucket, Phase phase, std::optional<RowId> after);
+  RowId collective(GroupMeetings& meetings, Lane lane, const Call& call, Operation operation, std::span<const RowId> after,
+                   std::span<const MemoryDelta> memory = {});
+  RowId compute(const char* name, const Kernel& kernel, Cause cause, Phase phase, std::span<const RowId> after = {},
+                std::span<const MemoryDelta> memory = {});
+  std::optional<RowId> add_small_gradients();
+  void add_norm_and_update(std::span<const RowId> after);
+
+  bool shares_data() const { return data_.has_members(); }
+  std::int64_t shard(std::int64_t parameters) const {
+    return job_.training.zero > 0 ? (parameters + job_.data() - 1) / job_.data() : parameters;
+  }
+
+  const TrainingJob& job_;
+  Program program_;
+  ModelRows rows_;
+  std::vector<Chunk> chunks_;
+  Fold fold_;
+  int micro_batches_;
+  GroupMeetings tensor_;
+  GroupMeetings data_;
+  GroupMeetings norm_;
+  std::vector<PairMeetings> forward_pairs_;   // from stage s to the next; the last to the first with virtual stages
+  std::vector<PairMeetings> backward_pairs_;  // to stage s from the next
+  std::optional<GroupMeetings> tied_;         // first and last stage share the embedding
+  std::vector<std::shared_ptr<const Templates>> templates_;  // by chunk
+
+  // Of the role at hand.
+  RoleId role_ = 0;
+  std::int64_t stage_ = 0;
+  std::array<StreamId, lane_count> streams_{};
+  std::optional<RowId> last_compute_;
+  std::optional<RowId> last_data_;
+  RowId last_replayed_ = 0;
+  std::vector<std::vector<RowId>> gathered_;  // by chunk and bucket, until its first forward has waited
+  std::vector<int> backwards_done_;           // by chunk
+  std::vector<RowId> loss_;                   // by micro-batch: the end of its forward on the last stage
+  std::vector<std::pair<const StepTemplate*, std::vector<CallId>>> tensor_calls_;
+  std::vector<RowId> dependencies_;           // scratch
+  std::vector<MemoryDelta> memory_;           // scratch
+};
+
+void TrainingStep::make_pairs() {
+  const std::int64_t p = job_.layout.pipeline;
+  if (p == 1) return;
+  const auto messages = static_cast<std::size_t>(micro_batches_ * job_.layout.virtual_stages);
+  Call message;
+  message.bytes = Bytes(rows_.bytes.local);
+  message.type = job_.type();
+  const std::int64_t wraps = job_.layout.virtual_stages > 1 ? 1 : 0;
+  for (std::int64_t s = 0; s < p - 1 + wraps; ++s) {
+    forward_pairs_.emplace_back(program_, fold_, s, (s + 1) % p, message, messages);
+  }
+  for (std::int64_t s = 0; s < p - 1 + wraps; ++s) {
+    backward_pairs_.emplace_back(program_, fold_, (s + 1) % p, s, message, messages);
+  }
+  if (job_.model.has_tied_embeddings) {
+    std::vector<Fold::Communicator> ends = fold_.between(0, p - 1);
+    tied_.emplace(program_, fold_, std::move(ends));
+  }
+}
+
+void TrainingStep::make_templates() {
+  std::map<std::tuple<std::int64_t, bool, bool>, std::shared_ptr<const Templates>> known;
+  for (const Chunk& chunk : chunks_) {
+    auto& made = known[{chunk.layers, chunk.has_embedding, chunk.has_head}];
+    if (!made) {
+      made = std::make_shared<Templates>(
+          Templates{rows_.forward(program_, chunk), rows_.backward(program_, chunk), gradient_buckets(job_, chunk)});
+    }
+    templates_.push_back(made);
+  }
+}
+
+void TrainingStep::begin_role(RoleId id) {
+  const Fold::Role& folded = fold_.roles()[id];
+  stage_ = folded.stage;
+  const std::int64_t parameters = stage_parameters(job_, chunks_, stage_);
+  const std::int64_t gradients = job_.training.zero > 1 && shares_data() ? shard(parameters) : parameters;
+
+  Role role;
+  role.name = folded.name;
+  role.ranks = folded.ranks;
+  role.launch = job_.launch;
+  for (const auto& straggler : job_.stragglers) {
+    if (role.device_count() == 1 && role.ranks[0].base == straggler.device) role.slow_down = straggler.slow_down;
+  }
+  const auto part = [&](MemoryPart which) -> std::int64_t& { return role.resident_bytes[static_cast<std::size_t>(which)]; };
+  part(MemoryPart::weights) = parameters * bits(job_.type()) / 8;
+  part(MemoryPart::gradients) = gradients * bits(job_.gradient_type()) / 8;
+  part(MemoryPart::optimizer) = shard(parameters) * job_.optimizer_bytes_a_parameter();
+  role_ = program_.add_role(std::move(role));
+  for (std::size_t lane = 0; lane < lane_count; ++lane) {
+    streams_[lane] = program_.add_stream({role_, lanes[lane].second, lanes[lane].first});
+  }
+  last_compute_.reset();
+  last_data_.reset();
+  gathered_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), {});
+  backwards_done_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), 0);
+  loss_.assign(static_cast<std::size_t>(micro_batches_), none);
+  tensor_calls_.clear();
+}
+
+// ---- Rows -------------------------------------------------------------------------------------------------------
+
+RowId TrainingStep::compute(const char* name, const Kernel& kernel, Cause cause, Phase phase, std::span<const RowId> after,
+                            std::span<const MemoryDelta> memory) {
+  Operation operation;
+  operation.stream = streams_[static_cast<std::size_t>(Lane::compute)];
+  operation.cause = cause;
+  operation.phase = phase;
+  operation.name = program_.add_name(name);
+  operation.kernel = program_.add_kernel(kernel);
+  last_compute_ = program_.add(operation, after, memory);
+  return *last_compute_;
+}
+
+RowId TrainingStep::collective(GroupMeetings& meetings, Lane lane, const Call& call, Operation operation,
+                               std::span<const RowId> after, std::span<const MemoryDelta> memory) {
+  operation.kind = OperationKind::collective;
+  operation.stream = streams_[static_cast<std::size_t>(lane)];
+  operation.meeting = meetings.next(role_, meetings.call(role_, call));
+  return program_.add(operation, after, memory);
+}
+
+void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end, const ScheduleStep& step,
+                          std::span<const Wait> waits, std::span<const MemoryDelta> at_first) {
+  auto known = std::find_if(tensor_calls_.begin(), tensor_calls_.end(), [&](const auto& entry) { return entry.first == &from; });
+  if (known == tensor_calls_.end()) {
+    std::vector<CallId> ids;
+    for (const auto& call : from.calls) ids.push_back(tensor_.call(role_, {call.kind, call.bytes, call.type}));
+    known = tensor_calls_.insert(known, {&from, std::move(ids)});
+  }
+  const auto first_layer = static_cast<std::int32_t>(chunk(step.chunk).first_layer);
+  const auto base = static_cast<RowId>(program_.size()) - begin;  // rows of this range only name each other
+  for (StepTemplate::Row row = begin; row < end; ++row) {
+    const auto& entry = from.rows[row];
+    Operation operation = entry.operation;
+    operation.stream = streams_[static_cast<std::size_t>(entry.lane)];
+    operation.micro_batch = step.micro_batch;
+    if (operation.layer >= 0) operation.layer += first_layer;
+    dependencies_.clear();
+    for (auto d = entry.dependency_begin; d < entry.dependency_end; ++d) {
+      WARPLOOM_CHECK(from.dependencies[d] >= begin, "a unit that depends on another");
+      dependencies_.push_back(base + from.dependencies[d]);
+    }
+    for (; !waits.empty() && waits.front().first == row; waits = waits.subspan(1)) dependencies_.push_back(waits.front().second);
+    if (entry.lane == Lane::tensor) {
+      operation.meeting = tensor_.next(role_, known->second[entry.call]);
+      // A library call is queued behind all kernels launched before it.
+      if (entry.dependency_begin == entry.dependency_end && last_compute_) dependencies_.push_back(*last_compute_);
+    }
+    std::span<const MemoryDelta> memory = std::span(from.memory).subspan(entry.memory_begin, entry.memory_end - entry.memory_begin);
+    if (row == begin && !at_first.empty()) {
+      memory_.assign(memory.begin(), memory.end());
+      memory_.insert(memory_.end(), at_first.begin(), at_first.end());
+      memory = memory_;
+    }
+    const RowId added = program_.add(operation, dependencies_, memory);
+    if (entry.lane == Lane::compute) last_compute_ = added;
+    last_replayed_ = added;
+  }
+}
+
+RowId TrainingStep::receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part) {
+  Operation operation;
+  operation.kind = OperationKind::recv;
+  operation.stream = streams_[static_cast<std::size_t>(lane)];
+  operation.cause = Cause::exposed_pp;
+  operation.phase = step.is_forward ? Phase::forward : Phase::backward;
+  operation.name = program_.add_name(step.is_forward ? "receive_activation" : "receive_gradient");
+  operation.meeting = pair.of(role_, message);
+  operation.micro_batch = step.micro_batch;
+  const MemoryDelta taken{part, false, rows_.bytes.local};
+  return program_.add(operation, {}, std::span(&taken, 1));
+}
+
+void TrainingStep::send(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part) {
+  Operation operation;
+  operation.kind = OperationKind::send;
+  operation.stream = streams_[static_cast<std::size_t>(lane)];
+  operation.cause = Cause::exposed_pp;
+  operation.phase = step.is_forward ? Phase::forward : Phase::backward;
+  operation.name = program_.add_name(step.is_forward ? "send_activation" : "send_gradient");
+  operation.meeting = pair.of(role_, message);
+  operation.micro_batch = step.micro_batch;
+  const MemoryDelta given{part, true, -rows_.bytes.local};
+  program_.add(operation, std::span(&last_replayed_, 1), std::span(&given, 1));
+}
+
+// ---- The parts of a step ----------------------------------------------------------------------------------------
+
+void TrainingStep::add_start() {
+  const TrainingSpec& training = job_.training;
+  if (training.iteration_overhead > Time::zero()) {
+    Operation operation;
+    operation.kind = OperationKind::host;
+    operation.stream = streams_[static_cast<std::size_t>(Lane::host)];
+    operation.cause = Cause::data;
+    operation.name = program_.add_name("iteration_overhead");
+    operation.duration = training.iteration_overhead;
+    program_.add(operation);
+  }
+  const std::int64_t parameters = stage_parameters(job_, chunks_, stage_);
+  const std::int64_t element = bits(job_.gradient_type()) / 8;
+  compute("zero_gradients", element_wise({.elements = parameters, .bytes_read = 0, .bytes_written = element, .flops = 0}),
+          Cause::optimizer, Phase::optimizer);
+  if (training.zero == 0 || !shares_data() || !training.overlap_parameter_gather) return;
+  for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
+    const auto& buckets = templates(c).buckets;
+    auto& gathered = gathered_[static_cast<std::size_t>(c)];
+    gathered.assign(buckets.size(), none);
+    // In the order in which the forward pass needs them.
+    for (std::size_t b = buckets.size(); b-- > 0;) gathered[b] = gather_parameters(buckets[b], Phase::forward, std::nullopt);
+  }
+}
+
+void TrainingStep::add_forward(const ScheduleStep& step) {
+  const Chunk& here = chunk(step.chunk);
+  const Templates& made = templates(step.chunk);
+  const std::int64_t p = job_.layout.pipeline;
+  std::vector<Wait> waits;
+  if (!here.has_embedding) {
+    const std::int64_t sender = (stage_ + p - 1) % p;
+    const std::int64_t sent_chunk = stage_ > 0 ? step.chunk : step.chunk - 1;
+    waits.emplace_back(0, receive(Lane::recv_forward, forward_pairs_[static_cast<std::size_t>(sender)],
+                                  message(step.micro_batch, sent_chunk), step, MemoryPart::activations));
+  }
+  auto& gathered = gathered_[static_cast<std::size_t>(step.chunk)];
+  for (std::size_t b = gathered.size(); b-- > 0;) {
+    waits.emplace_back(made.forward.units[made.buckets[b].first_unit].begin, gathered[b]);
+  }
+  gathered.clear();
+  replay(made.forward, 0, static_cast<StepTemplate::Row>(made.forward.rows.size()), step, waits);
+  if (here.has_head) {
+    loss_[static_cast<std::size_t>(step.micro_batch)] = last_replayed_;
+  } else {
+    send(Lane::send_forward, forward_pairs_[static_cast<std::size_t>(stage_)], message(step.micro_batch, step.chunk), step,
+         MemoryPart::activations);
+  }
+}
+
+void TrainingStep::add_backward(const ScheduleStep& step) {
+  const Chunk& here = chunk(step.chunk);
+  const Templates& made = templates(step.chunk);
+  const std::int64_t p = job_.layout.pipeline;
+  std::vector<Wait> waits;
+  if (here.has_head) {
+    waits.emplace_back(0, loss_[static_cast<std::size_t>(step.micro_batch)]);
+  } else {
+    const std::int64_t sent_chunk = stage_ + 1 < p ? step.chunk : step.chunk + 1;
+    waits.emplace_back(0, receive(Lane::recv_backward, backward_pairs_[static_cast<std::size_t>(stage_)],
+                                  message(step.micro_batch, sent_chunk), step, MemoryPart::buffers));
+  }
+  int& done = backwards_done_[static_cast<std::size_t>(step.chunk)];
+  std::vector<MemoryDelta> taken;
+  if (job_.training.zero > 1 && shares_data() && done == 0) {
+    taken.push_back({MemoryPart::gradients, false, units_of(job_, here).total() * bits(job_.gradient_type()) / 8});
+  }
+  const bool is_last = ++done == micro_batches_;
+  StepTemplate::Row begin = 0;
+  if (is_last && job_.training.overlap_gradient_reduce && shares_data()) {
+    // Units of the backward come from the last to the first.
+    const std::size_t units = made.backward.units.size();
+    for (const auto& bucket : made.buckets) {
+      const StepTemplate::Row end = made.backward.units[units - 1 - bucket.first_unit].end;
+      replay(made.backward, begin, end, step, waits, taken);
+      reduce_gradients(bucket, Phase::backward);
+      waits.clear();
+      taken.clear();
+      begin = end;
+    }
+  }
+  replay(made.backward, begin, static_cast<StepTemplate::Row>(made.backward.rows.size()), step, waits, taken);
+  if (!here.has_embedding) {
+    send(Lane::send_backward, backward_pairs_[static_cast<std::size_t>((stage_ + p - 1) % p)],
+         message(step.micro_batch, step.chunk), step, MemoryPart::buffers);
+  }
+}
+
+void TrainingStep::reduce_gradients(const GradientBucket& bucket, Phase phase) {
+  const std::int64_t element = bits(job_.reduce_type()) / 8;
+  std::vector<MemoryDelta> memory;
+  if (job_.reduce_type() != job_.gradient_type()) {
+    const MemoryDelta taken{MemoryPart::buffers, false, bucket.parameters * element};
+    compute("gradient_cast", cast({.elements = bucket.parameters, .from = job_.gradient_type(), .to = job_.reduce_type()}),
+            Cause::other_compute, phase, {}, std::span(&taken, 1));
+    memory.push_back({MemoryPart::buffers, true, -bucket.parameters * element});
+  }
+  if (job_.training.zero > 1) {
+    memory.push_back({MemoryPart::gradients, true, -bucket.parameters * bits(job_.gradient_type()) / 8});
+  }
+  Operation operation;
+  operation.cause = Cause::exposed_dp;
+  operation.phase = phase;
+  operation.name = program_.add_name("gradient_reduce");
+  const Call call{job_.training.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+                  Bytes(bucket.parameters * element), job_.reduce_type()};
+  last_data_ = collective(data_, Lane::data, call, operation, std::span(&*last_compute_, 1), memory);
+}
+
+RowId TrainingStep::gather_parameters(const GradientBucket& bucket, Phase phase, std::optional<RowId> after) {
+  Operation operation;
+  operation.cause = Cause::exposed_dp;
+  operation.phase = phase;
+  operation.name = program_.add_name("parameter_gather");
+  const Call call{CollectiveKind::all_gather, Bytes(bucket.parameters * bits(job_.type()) / 8), job_.type()};
+  return collective(data_, Lane::data, call, operation, after ? std::span<const RowId>(&*after, 1) : std::span<const RowId>());
+}
+
+// Gradients that are not the data-parallel groups' business: norms, of which tensor ranks see different tokens, and tied
+// embeddings, which first and last stage both have.
+std::optional<RowId> TrainingStep::add_small_gradients() {
+  const std::int64_t element = bits(job_.gradient_type()) / 8;
+  Operation operation;
+  operation.phase = Phase::optimizer;
+  std::optional<RowId> last;
+  if (job_.layout.cuts_sequence()) {
+    std::int64_t parameters = 0;
+    for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
+      parameters += (2 * chunk(c).layers + (chunk(c).has_head ? 1 : 0)) * job_.model.norm_parameters();
+    }
+    if (parameters > 0) {
+      operation.cause = Cause::exposed_tp;
+      operation.name = program_.add_name("norm_gradient_reduce");
+      last = collective(tensor_, Lane::tensor, {CollectiveKind::all_reduce, Bytes(parameters * element), job_.gradient_type()},
+                        operation, std::span(&*last_compute_, 1));
+    }
+  }
+  if (tied_ && (stage_ == 0 || stage_ + 1 == job_.layout.pipeline)) {
+    operation.cause = Cause::exposed_other;
+    operation.name = program_.add_name("embedding_gradient_reduce");
+    operation.spans_pipeline = true;
+    const std::int64_t parameters = job_.model.embedding_parameters() / job_.layout.tensor;
+    last_data_ = collective(*tied_, Lane::data, {CollectiveKind::all_reduce, Bytes(parameters * element), job_.gradient_type()},
+                            operation, std::span(&*last_compute_, 1));
+  }
+  return last;
+}
+
+void TrainingStep::add_end() {
+  if (shares_data() && !job_.training.overlap_gradient_reduce) {
+    for (int c = static_cast<int>(job_.layout.virtual_stages); c-- > 0;) {
+      for (const auto& bucket : templates(c).buckets) reduce_gradients(bucket, Phase::optimizer);
+    }
+  }
+  std::vector<RowId> after;
+  if (const auto small = add_small_gradients()) after.push_back(*small);
+  if (last_data_) after.push_back(*last_data_);
+  add_norm_and_update(after);
+}
+
+// The norm of all gradients decides how far they are clipped: its host-side read holds back the optimizer's launch.
+void TrainingStep::add_norm_and_update(std::span<const RowId> after) {
+  const TrainingSpec& training = job_.training;
+  const std::int64_t parameters = shard(stage_parameters(job_, chunks_, stage_));
+  RowId before = compute("gradient_norm",
+                         element_wise({.elements = parameters, .bytes_read = bits(job_.gradient_type()) / 8, .bytes_written = 0, .flops = 2}),
+                         Cause::optimizer, Phase::optimizer, after);
+  Operation operation;
+  operation.phase = Phase::optimizer;
+  if (norm_.has_members()) {
+    operation.cause = Cause::exposed_other;
+    operation.name = program_.add_name("norm_reduce");
+    operation.spans_pipeline = job_.layout.pipeline > 1;
+    before = collective(norm_, Lane::data, {CollectiveKind::all_reduce, Bytes(4), DataType::fp32}, operation, std::span(&before, 1));
+  }
+  operation = Operation{};
+  operation.kind = OperationKind::host;
+  operation.stream = streams_[static_cast<std::size_t>(Lane::host)];
+  operation.cause = Cause::host;
+  operation.phase = Phase::optimizer;
+  operation.name = program_.add_name("read_gradient_norm");
+  operation.duration = training.synchronisation;
+  before = program_.add(operation, std::span(&before, 1));
+
+  const bool gathers_here = training.zero > 0 && shares_data() && !training.overlap_parameter_gather;
+  for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
+    const std::int64_t of_chunk = shard(units_of(job_, chunk(c)).total());
+    const RowId update = compute("optimizer",
+                                 optimizer_update({.parameters = of_chunk, .gradient = job_.reduce_type(), .parameter = job_.type(),
+                                                   .has_master = job_.type() != DataType::fp32}),
+                                 Cause::optimizer, Phase::optimizer, std::span(&before, 1));
+    if (!gathers_here) continue;
+    for (std::size_t b = templates(c).buckets.size(); b-- > 0;) gather_parameters(templates(c).buckets[b], Phase::optimizer, update);
+  }
+}
+
+}  // namespace
+
+Program build_training_step(const TrainingJob& job) { return TrainingStep(job).build(); }
+
+}  // namespace warploom
