@@ -131,13 +131,17 @@ struct EnergyConstants {
   Energy vector_flop{0};
   Energy l2_byte{0};
   Energy memory_byte{0};
+  double spread = 0;
   static auto fields() {
     return field_list(
         field("tensor_flop", &EnergyConstants::tensor_flop, "of one tensor FLOP by data type, operands from shared memory included")
             .at_most(Energy(1e-9)),
         field("vector_flop", &EnergyConstants::vector_flop, "of one FP32 FLOP on the vector lanes").at_most(Energy(1e-9)),
         field("l2_byte", &EnergyConstants::l2_byte, "of one byte from the L2 to an SM").at_most(Energy(1e-8)),
-        field("memory_byte", &EnergyConstants::memory_byte, "of one byte from device memory to the L2").at_most(Energy(1e-8)));
+        field("memory_byte", &EnergyConstants::memory_byte, "of one byte from device memory to the L2").at_most(Energy(1e-8)),
+        field("spread", &EnergyConstants::spread, "relative deviation of the core's energies between chips of one kind")
+            .optional()
+            .in(0, 0.2));
   }
 };
 

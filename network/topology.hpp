@@ -38,6 +38,8 @@ struct LinkTier {
   // Units of `span` devices, aligned to their size, hold `lanes` links each; a device uses the one of its rail.
   std::int64_t span = 1;
   std::int64_t lanes = 1;
+  // False where the links below are too thin to fill one: such links never shape a rate.
+  bool can_bind = true;
 
   Bandwidth payload() const { return rate * efficiency; }
 };

@@ -35,14 +35,22 @@ bool meets(OperationKind kind) {
 
 std::string_view kind_name(OperationKind kind) {
   switch (kind) {
-    case OperationKind::compute: return "compute";
-    case OperationKind::collective: return "collective";
-    case OperationKind::send: return "send";
-    case OperationKind::recv: return "recv";
-    case OperationKind::copy: return "copy";
-    case OperationKind::host: return "host";
-    case OperationKind::fused: return "fused";
-    case OperationKind::marker: return "marker";
+    case OperationKind::compute:
+      return "compute";
+    case OperationKind::collective:
+      return "collective";
+    case OperationKind::send:
+      return "send";
+    case OperationKind::recv:
+      return "recv";
+    case OperationKind::copy:
+      return "copy";
+    case OperationKind::host:
+      return "host";
+    case OperationKind::fused:
+      return "fused";
+    case OperationKind::marker:
+      return "marker";
   }
   return "?";
 }
@@ -174,10 +182,10 @@ class PerfettoWriter {
     begin.set_name_iid(names_.id(row_name(row), [this](auto iid, const auto& text) {
       describe(*packet_.mutable_interned_data()->add_event_names(), iid, text);
     }));
-    begin.add_category_iids(categories_.id(cause_names[static_cast<std::size_t>(program_.cause[row])],
-                                           [this](auto iid, const auto& text) {
-                                             describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
-                                           }));
+    begin.add_category_iids(
+        categories_.id(cause_names[static_cast<std::size_t>(program_.cause[row])], [this](auto iid, const auto& text) {
+          describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
+        }));
     if (flow_[row] != 0 && program_.kind[row] == OperationKind::send) begin.add_flow_ids(flow_[row]);
     if (flow_[row] != 0 && program_.kind[row] == OperationKind::recv) begin.add_terminating_flow_ids(flow_[row]);
     add_arguments(row);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a timeline as a Perfetto trace (ui.perfetto.dev): processes are roles, threads are streams, arrows are messages.
+// Writes a timeline as a Perfetto trace (ui.perfetto.dev): roles are processes, streams threads, messages arrows.
 //
-// A slice is a row that takes time or belongs to a meeting; its category is its cause, its arguments are phase, layer and
-// micro-batch, for kernels what sharing cost (`alone_ns` where it differs from the duration), for communication the
-// algorithm, the bytes and how long it waited for its last party. Counters show what every role holds, in all and by the
-// parts that change. Times are picoseconds rounded down to nanoseconds, so slices of a stream never overlap.
+// A slice is a row that takes time or belongs to a meeting; its category is its cause, its arguments are phase, layer
+// and micro-batch, for kernels what sharing cost (`alone_ns` where it differs from the duration), for communication the
+// algorithm, the bytes and how long it waited for its last party. Counters show what every role holds, in all and by
+// the parts that change. Times are picoseconds rounded down to nanoseconds, so slices of a stream never overlap.
 #pragma once
 
 #include <ostream>

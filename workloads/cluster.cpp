@@ -2,7 +2,11 @@
 // The machine of a cluster: its device class and its network.
 #include "workloads/cluster.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "hw_models/slowest_device.hpp"
 
 namespace warploom {
 
@@ -10,7 +14,14 @@ Cluster make_cluster(const ClusterSpec& spec, std::int64_t devices, DataType mfu
   Cluster cluster;
   cluster.machine.name = spec.name;
   if (!diagnostics.has_errors()) {
-    cluster.machine.device_classes.push_back(make_device_class(spec.device, spec.host.launch_mode, mfu_type));
+    const DeviceSpec slowest = slowest_of(spec.device, devices);
+    cluster.machine.device_classes.push_back(make_device_class(slowest, spec.host.launch_mode, mfu_type));
+    if (spec.device.architecture.energy.spread > 0 && devices > 1) {
+      cluster.assumptions.push_back(
+          fmt::format("chips differ by {:.1f}% in the energy of an operation: at the power limit every device goes at the clock of "
+                      "the slowest of {}",
+                      100 * spec.device.architecture.energy.spread, devices));
+    }
   }
   Network network = make_network(spec.network, spec.library, devices, diagnostics);
   cluster.machine.planner = std::move(network.planner);

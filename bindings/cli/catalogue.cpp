@@ -39,8 +39,8 @@ std::string model_in_words(const std::string& path) {
   try {
     const Model model = read_hugging_face(path);
     return fmt::format("{:.3g} G parameters: {} layers, hidden {}, {} heads, {} KV heads, vocabulary {}",
-                       static_cast<double>(model.parameters()) / 1e9, model.layers, model.hidden, model.heads, model.kv_heads,
-                       model.vocab);
+                       static_cast<double>(model.parameters()) / 1e9, model.layers, model.hidden, model.heads,
+                       model.kv_heads, model.vocab);
   } catch (const UserError& error) {
     return error.message();
   }
@@ -51,7 +51,8 @@ std::vector<CatalogueEntry> files(const std::string& folder) {
   std::vector<CatalogueEntry> result;
   for (const LibraryEntry& entry : Library::from_environment().entries(are_models ? ".json" : ".yaml")) {
     if (!entry.name.starts_with(folder + "/")) continue;
-    result.push_back({entry.name.substr(folder.size() + 1), are_models ? model_in_words(entry.path) : first_comment(entry.path)});
+    result.push_back(
+        {entry.name.substr(folder.size() + 1), are_models ? model_in_words(entry.path) : first_comment(entry.path)});
   }
   return result;
 }

@@ -19,7 +19,8 @@ constexpr const char* optional_group = "optional";
 std::string known_experiments() {
   std::vector<std::string> names;
   for (const LibraryEntry& entry : Library::from_environment().entries()) {
-    if (entry.name.starts_with("experiments/")) names.push_back("`" + entry.name.substr(entry.name.find('/') + 1) + "`");
+    if (entry.name.starts_with("experiments/"))
+      names.push_back("`" + entry.name.substr(entry.name.find('/') + 1) + "`");
   }
   if (names.empty()) return "give a file";
   return "give a file, or one of the library: " + join(names);

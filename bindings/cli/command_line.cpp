@@ -77,7 +77,8 @@ int exit_code_of(const std::function<void()>& step, const Console& console) {
     console.tell(std::string(error.what()) + "\n");
     return UserError::exit_code;
   } catch (const std::bad_alloc&) {
-    console.tell("error: the machine has too little memory for this\n  hint: try a smaller one, or without `--unfold`\n");
+    console.tell(
+        "error: the machine has too little memory for this\n  hint: try a smaller one, or without `--unfold`\n");
     return UserError::exit_code;
   } catch (const std::exception& error) {
     console.tell(bug_report(error.what()));
@@ -94,10 +95,9 @@ std::string build_info() {
   uname(&system);
   std::vector<std::string> roots;
   for (const std::string& root : library_roots()) roots.push_back(display_path(root));
-  return "warploom " + version() + "\n" +
-         "build    " WARPLOOM_BUILD_TYPE ", C++ compiler " __VERSION__ "\n" +
-         "system   " + system.sysname + " " + system.machine + "\n" +
-         "library  " + (roots.empty() ? std::string("none: set WARPLOOM_CONFIGS") : join(roots, ":")) + "\n";
+  return "warploom " + version() + "\n" + "build    " WARPLOOM_BUILD_TYPE ", C++ compiler " __VERSION__ "\n" +
+         "system   " + system.sysname + " " + system.machine + "\n" + "library  " +
+         (roots.empty() ? std::string("none: set WARPLOOM_CONFIGS") : join(roots, ":")) + "\n";
 }
 
 }  // namespace warploom

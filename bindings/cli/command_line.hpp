@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole command: parses its arguments, runs what they ask for, and turns every failure into a text and an exit code.
+// The whole command: parses its arguments, runs what they ask for, and turns every failure into a text and an exit
+// code.
 #pragma once
 
 #include <functional>

@@ -81,11 +81,15 @@ constexpr std::string_view library_names = "warploom list experiments --names 2>
 
 std::string bash_values(const Completed& what) {
   switch (what.values) {
-    case Values::words: return "_warploom_words " + single_quoted(join(what.words, " "));
-    case Values::folders: return "_warploom_folders";
-    case Values::experiments: return "_warploom_experiments";
+    case Values::words:
+      return "_warploom_words " + single_quoted(join(what.words, " "));
+    case Values::folders:
+      return "_warploom_folders";
+    case Values::experiments:
+      return "_warploom_experiments";
     case Values::none:
-    case Values::anything: break;
+    case Values::anything:
+      break;
   }
   return ":";
 }
@@ -93,10 +97,12 @@ std::string bash_values(const Completed& what) {
 std::string bash_command(const CompletedCommand& command) {
   std::string text = "    " + command.name + ")\n      case $before in\n";
   for (const Completed& option : command.options) {
-    if (option.values != Values::none) text += "        " + join(option.names, "|") + ") " + bash_values(option) + "; return ;;\n";
+    if (option.values != Values::none)
+      text += "        " + join(option.names, "|") + ") " + bash_values(option) + "; return ;;\n";
   }
   text += "      esac\n";
-  text += "      if [[ $word == -* ]]; then _warploom_words " + single_quoted(names_of(command.options)) + "; return; fi\n";
+  text +=
+      "      if [[ $word == -* ]]; then _warploom_words " + single_quoted(names_of(command.options)) + "; return; fi\n";
   for (const Completed& argument : command.arguments) text += "      " + bash_values(argument) + "\n";
   return text + "      ;;\n";
 }
@@ -135,11 +141,15 @@ _warploom() {
 
 std::string zsh_values(const Completed& what) {
   switch (what.values) {
-    case Values::words: return "(" + join(what.words, " ") + ")";
-    case Values::folders: return "_files -/";
-    case Values::experiments: return "_warploom_experiments";
+    case Values::words:
+      return "(" + join(what.words, " ") + ")";
+    case Values::folders:
+      return "_files -/";
+    case Values::experiments:
+      return "_warploom_experiments";
     case Values::none:
-    case Values::anything: break;
+    case Values::anything:
+      break;
   }
   return " ";
 }
@@ -174,15 +184,22 @@ _warploom() {
 
 // ---- fish -----------------------------------------------------------------------------------------------------------
 
-std::string fish_quoted(const std::string& text) { return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'"; }
+std::string fish_quoted(const std::string& text) {
+  return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
+}
 
 std::string fish_values(const Completed& what) {
   switch (what.values) {
-    case Values::words: return " -x -a " + fish_quoted(join(what.words, " "));
-    case Values::folders: return " -x -a '(__fish_complete_directories)'";
-    case Values::experiments: return fmt::format(" -F -a '({})'", library_names);
-    case Values::anything: return " -x";
-    case Values::none: break;
+    case Values::words:
+      return " -x -a " + fish_quoted(join(what.words, " "));
+    case Values::folders:
+      return " -x -a '(__fish_complete_directories)'";
+    case Values::experiments:
+      return fmt::format(" -F -a '({})'", library_names);
+    case Values::anything:
+      return " -x";
+    case Values::none:
+      break;
   }
   return "";
 }
@@ -203,7 +220,8 @@ std::string bash_completion(const CLI::App& root) {
   for (const CompletedCommand& command : commands) text += bash_command(command);
   std::vector<std::string> first;
   for (const CompletedCommand& command : commands) first.push_back(command.name);
-  text += "    '') _warploom_words " + single_quoted(join(first, " ") + " " + names_of(completed(root).options)) + " ;;\n";
+  text +=
+      "    '') _warploom_words " + single_quoted(join(first, " ") + " " + names_of(completed(root).options)) + " ;;\n";
   return text + "  esac\n}\ncomplete -F _warploom warploom\n";
 }
 
@@ -237,7 +255,8 @@ std::string fish_completion(const CLI::App& root) {
   const std::string at_first = "__fish_use_subcommand";
   for (const Completed& option : completed(root).options) text += fish_option(option, at_first);
   for (const CompletedCommand& command : commands_of(root)) {
-    text += "complete -c warploom -n " + at_first + " -a " + command.name + " -d " + fish_quoted(command.meaning) + "\n";
+    text +=
+        "complete -c warploom -n " + at_first + " -a " + command.name + " -d " + fish_quoted(command.meaning) + "\n";
     const std::string inside = "__fish_seen_subcommand_from " + command.name;
     for (const Completed& option : command.options) text += fish_option(option, inside);
     for (const Completed& argument : command.arguments) {

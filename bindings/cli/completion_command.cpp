@@ -10,8 +10,7 @@ namespace warploom {
 
 void add_completion(CLI::App& root, Action& action) {
   CLI::App* command = add_command(root, "completion", "print a completion script for a shell",
-                                  {"source <(warploom completion bash)",
-                                   "warploom completion zsh > ~/.zfunc/_warploom",
+                                  {"source <(warploom completion bash)", "warploom completion zsh > ~/.zfunc/_warploom",
                                    "warploom completion fish > ~/.config/fish/completions/warploom.fish"});
   const auto shell = std::make_shared<std::string>();
   set_choices(command->add_option("SHELL", *shell, "the shell")->type_name("SHELL"), {"bash", "zsh", "fish"});

@@ -18,8 +18,7 @@ struct ExplainArguments {
 
 void add_explain(CLI::App& root, Action& action) {
   CLI::App* command = add_command(root, "explain", "print a configuration with every `use:` followed, and its origins",
-                                  {"warploom explain llama3_405b_16k_h100",
-                                   "warploom explain clusters/dgx_h100",
+                                  {"warploom explain llama3_405b_16k_h100", "warploom explain clusters/dgx_h100",
                                    "warploom explain my.yaml --set layout.data=64"});
   const auto arguments = std::make_shared<ExplainArguments>();
   add_experiment(command, arguments->experiment);

@@ -76,11 +76,13 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
     options.push_back({join(split(option->get_name(false, true), ','), ", ") + (value.empty() ? "" : " " + value),
                        meaning_of(*option)});
   }
-  for (const CLI::App* command : app->get_subcommands({})) commands.push_back({command->get_name(), command->get_description()});
+  for (const CLI::App* command : app->get_subcommands({}))
+    commands.push_back({command->get_name(), command->get_description()});
   if (!commands.empty()) usage += " COMMAND";
   if (!options.empty()) usage += " [OPTIONS]";
-  return join(wrapped(full_name(*app) + ": " + app->get_description(), page_width), "\n") + "\n\nUsage: " + usage + "\n" + section("Commands", commands) +
-         section("Arguments", arguments) + section("Options", options) + "\n" + app->get_footer() + "\n";
+  return join(wrapped(full_name(*app) + ": " + app->get_description(), page_width), "\n") + "\n\nUsage: " + usage +
+         "\n" + section("Commands", commands) + section("Arguments", arguments) + section("Options", options) + "\n" +
+         app->get_footer() + "\n";
 }
 
 }  // namespace warploom

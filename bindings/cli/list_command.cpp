@@ -25,7 +25,8 @@ std::string as_table(const CatalogueKind& kind, const std::vector<CatalogueEntry
   for (const CatalogueEntry& entry : entries) width = std::max(width, entry.name.size());
   std::string text = fmt::format("{} ({})\n", kind.name, kind.meaning);
   for (const CatalogueEntry& entry : entries) {
-    text += entry.meaning.empty() ? "  " + entry.name + "\n" : fmt::format("  {:<{}}  {}\n", entry.name, width, entry.meaning);
+    text += entry.meaning.empty() ? "  " + entry.name + "\n"
+                                  : fmt::format("  {:<{}}  {}\n", entry.name, width, entry.meaning);
   }
   return text + (entries.empty() ? "  none\n" : "");
 }
@@ -41,7 +42,8 @@ std::string as_json(const std::vector<CatalogueKind>& kinds) {
   for (const CatalogueKind& kind : kinds) {
     std::vector<std::string> entries;
     for (const CatalogueEntry& entry : catalogue(kind.name)) {
-      entries.push_back("\n    {\"name\": " + json_string(entry.name) + ", \"meaning\": " + json_string(entry.meaning) + "}");
+      entries.push_back("\n    {\"name\": " + json_string(entry.name) + ", \"meaning\": " + json_string(entry.meaning) +
+                        "}");
     }
     parts.push_back("\n  " + json_string(kind.name) + ": [" + join(entries, ",") + (entries.empty() ? "]" : "\n  ]"));
   }
@@ -52,7 +54,8 @@ void list(const ListArguments& arguments, Session& session) {
   auto kinds = catalogue_kinds();
   if (!arguments.kind.empty()) std::erase_if(kinds, [&](const auto& kind) { return kind.name != arguments.kind; });
   if (arguments.as_json) return session.console.print(as_json(kinds));
-  if (arguments.names && kinds.size() > 1) throw UserError("`--names` needs a kind", "such as `warploom list devices --names`");
+  if (arguments.names && kinds.size() > 1)
+    throw UserError("`--names` needs a kind", "such as `warploom list devices --names`");
   std::string text;
   for (const CatalogueKind& kind : kinds) {
     const auto entries = catalogue(kind.name);
@@ -68,8 +71,9 @@ void list(const ListArguments& arguments, Session& session) {
 }  // namespace
 
 void add_list(CLI::App& root, Action& action) {
-  CLI::App* command = add_command(root, "list", "list what configurations can name: experiments, devices, topologies, ...",
-                                  {"warploom list", "warploom list devices", "warploom list experiments --names"});
+  CLI::App* command =
+      add_command(root, "list", "list what configurations can name: experiments, devices, topologies, ...",
+                  {"warploom list", "warploom list devices", "warploom list experiments --names"});
   const auto arguments = std::make_shared<ListArguments>();
   std::vector<std::string> names;
   for (const CatalogueKind& kind : catalogue_kinds()) names.push_back(kind.name);

@@ -20,7 +20,15 @@ namespace fs = std::filesystem;
 namespace {
 
 UserError cannot_write(const fs::path& path, const std::string& reason) {
-  return UserError("`--out`: cannot write to " + warploom::quoted(path.string()) + ": " + reason, "choose another folder");
+  return UserError("`--out`: cannot write to " + warploom::quoted(path.string()) + ": " + reason,
+                   "choose another folder");
+}
+
+// The files so far, and the folders that were made for them unless others have used them.
+void remove_unfinished(const fs::path& staging, const std::vector<fs::path>& made) noexcept {
+  std::error_code ignored;
+  if (!staging.empty()) fs::remove_all(staging, ignored);
+  std::for_each(made.rbegin(), made.rend(), [&](const fs::path& path) { fs::remove(path, ignored); });
 }
 
 }  // namespace
@@ -30,12 +38,13 @@ OutputFolder::OutputFolder(const std::string& path, std::vector<std::string> nam
   if (path.empty()) throw UserError("`--out`: the folder has no name");
   try {
     interrupts_.uninterrupted([this] {
-      interrupts_.set_undo([this] { undo(); });
       make_folders();
       refuse_folders_in_the_way();
       std::string pattern = (folder_ / ".warploom-XXXXXX").string();
       if (::mkdtemp(pattern.data()) == nullptr) throw cannot_write(folder_, std::strerror(errno));
       staging_ = pattern;
+      // With copies: this thread goes on until the process ends.
+      interrupts_.set_undo([staging = staging_, made = made_] { remove_unfinished(staging, made); });
     });
   } catch (...) {
     interrupts_.uninterrupted([this] { undo(); });
@@ -64,7 +73,8 @@ void OutputFolder::make_folders() {
 void OutputFolder::refuse_folders_in_the_way() const {
   for (const std::string& name : names_) {
     std::error_code ignored;
-    if (fs::is_directory(folder_ / name, ignored)) throw cannot_write(folder_ / name, "a folder of that name is in the way");
+    if (fs::is_directory(folder_ / name, ignored))
+      throw cannot_write(folder_ / name, "a folder of that name is in the way");
   }
 }
 
@@ -72,7 +82,9 @@ void OutputFolder::write(std::string_view name, const std::function<void(std::os
   WARPLOOM_CHECK(std::find(names_.begin(), names_.end(), name) != names_.end(), "file `{}` was not announced", name);
   const fs::path path = staging_ / name;
   errno = 0;
-  std::ofstream file(path, std::ios::binary);
+  std::ofstream file;
+  // No new file while an interrupt removes them.
+  interrupts_.uninterrupted([&] { file.open(path, std::ios::binary); });
   content(file);
   file.close();
   if (!file) throw cannot_write(folder_ / name, errno != 0 ? std::strerror(errno) : "the file is not complete");
@@ -103,12 +115,9 @@ void OutputFolder::commit() {
   });
 }
 
-// Without a lock: also called by an interrupt, which holds it.
 void OutputFolder::undo() noexcept {
-  std::error_code ignored;
-  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+  remove_unfinished(staging_, made_);
   staging_.clear();
-  std::for_each(made_.rbegin(), made_.rend(), [&](const fs::path& path) { fs::remove(path, ignored); });
   made_.clear();
   interrupts_.set_undo({});
 }

@@ -72,8 +72,7 @@ void run(const RunArguments& arguments, Session& session) {
     folder->write(report_json, json);
     folder->write(resolved_yaml, explain(experiment.resolved()));
     if (!arguments.no_timeline) {
-      folder->write(timeline_trace,
-                    [&](std::ostream& out) { write_perfetto(result.program, result.timeline, out); });
+      folder->write(timeline_trace, [&](std::ostream& out) { write_perfetto(result.program, result.timeline, out); });
     }
     folder->commit();
   }
@@ -87,10 +86,10 @@ void run(const RunArguments& arguments, Session& session) {
 }  // namespace
 
 void add_run(CLI::App& root, Action& action) {
-  CLI::App* command = add_command(root, "run", "simulate an experiment and say where the time goes",
-                                  {"warploom run llama3_405b_16k_h100",
-                                   "warploom run my.yaml --set layout.data=64 --out results",
-                                   "warploom run my.yaml --json | jq .step_time_s"});
+  CLI::App* command =
+      add_command(root, "run", "simulate an experiment and say where the time goes",
+                  {"warploom run llama3_405b_16k_h100", "warploom run my.yaml --set layout.data=64 --out results",
+                   "warploom run my.yaml --json | jq .step_time_s"});
   const auto arguments = std::make_shared<RunArguments>();
   add_experiment(command, arguments->experiment);
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");

@@ -39,7 +39,8 @@ UserError unknown_option(const CLI::App& app, const std::string& given) {
 UserError unknown_command(const CLI::App& app, const std::string& given) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return UserError("there is no command " + warploom::quoted(given), suggestion(given, names, "the commands are " + join(names)));
+  return UserError("there is no command " + warploom::quoted(given),
+                   suggestion(given, names, "the commands are " + join(names)));
 }
 
 UserError one_too_many(const CLI::App& app, const std::string& given) {

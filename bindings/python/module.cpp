@@ -31,7 +31,8 @@ py::list diagnostics_of(const ConfigError& error) {
   return list;
 }
 
-// The classes of exceptions are Python's (warploom/_errors.py), so that they can have bases and attributes of their own.
+// The classes of exceptions are Python's (warploom/_errors.py), so that they can have bases and attributes of their
+// own.
 template <class... Args>
 void raise(const char* name, Args&&... args) {
   const py::object type = py::module_::import("warploom._errors").attr(name);

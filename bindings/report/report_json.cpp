@@ -44,9 +44,10 @@ Json memory(const Report& report) {
 Json roles(const Report& report) {
   Json list = Json::array();
   for (const auto& role : report.roles) {
-    list.push_back({{"name", role.name},
-                    {"devices", role.devices},
-                    {"breakdown", by_cause(report, [&](std::size_t cause) { return role.breakdown[cause].seconds(); })}});
+    list.push_back(
+        {{"name", role.name}, {"devices", role.devices}, {"breakdown", by_cause(report, [&](std::size_t cause) {
+                                                            return role.breakdown[cause].seconds();
+                                                          })}});
   }
   return list;
 }

@@ -151,6 +151,7 @@ void Refiner::add_route(Rank from, Rank to, std::int64_t units, Color& color) {
   tree_.path(to, to_path_);
   const int meeting = topology_.meeting_tier(from, to);
   for (int tier = meeting == 1 ? 0 : 1; tier < meeting; ++tier) {
+    if (!topology_.tiers()[static_cast<std::size_t>(tier)].can_bind) continue;
     color.push_back({from_path_.up[static_cast<std::size_t>(tier)], units});
     color.push_back({to_path_.down[static_cast<std::size_t>(tier)], units});
   }

@@ -7,6 +7,8 @@
 // every variable of a class crosses the same, so that members of a class get equal max-min rates at every moment at which
 // any subset of the traffic runs, and the quotient is solved in their stead. Source: Grohe et al., "Dimension reduction via
 // colour refinement", ESA 2014.
+// Links that those below them cannot fill (LinkTier::can_bind) are left out: without them the same rates are feasible, so the
+// max-min rates are the same, and classes do not part over them.
 // Nothing here grows with the number of devices as long as the layout is regular (boxes stay boxes).
 #pragma once
 

@@ -88,7 +88,15 @@ void LinkTree::build(const std::vector<FlowEnd>& ends) {
   class_ids_.clear();
   known_.clear();
   uniform_ = true;
-  root_ = outside(topology_.device_count(), std::max(static_cast<int>(tiers_.size()) - 1, 1), ends);
+  root_ = outside(topology_.device_count(), next_tier(static_cast<int>(tiers_.size())), ends);
+}
+
+// The next tier of switches below that shapes rates; 1: none.
+int LinkTree::next_tier(int tier) const {
+  do {
+    --tier;
+  } while (tier > 1 && !tiers_[static_cast<std::size_t>(tier)].can_bind);
+  return std::max(tier, 1);
 }
 
 // Cuts a range between two units, the left part a power of two of them, so that equal halves are found.
@@ -131,7 +139,7 @@ std::uint32_t LinkTree::outside(std::int64_t size, int tier, const Ends& ends) {
       if (!end.port_only) add_usage(end, size, links);
     }
     id = add_unit(tier, links.lanes);
-    const std::uint32_t child = outside(size, tier - 1, ends);
+    const std::uint32_t child = outside(size, next_tier(tier), ends);
     vertices_[id].left = child;
   } else {
     vertices_.push_back({size, 0, 0, -2, 0});

@@ -45,11 +45,12 @@ class LinkTree {
     int tier = 0;
     std::vector<Share> usage;  // by variable
   };
-  // Classes of a rank's links by tier; no_class where nothing ever flows.
+  // Classes of a rank's links by tier; no_class where nothing ever flows, and for tiers that cannot bind.
   struct Path {
     static constexpr std::size_t max_tiers = Route::max_links / 2;
-    std::array<LinkClassId, max_tiers> up{};
-    std::array<LinkClassId, max_tiers> down{};
+    std::array<LinkClassId, max_tiers> up;
+    std::array<LinkClassId, max_tiers> down;
+    Path() { up.fill(no_class), down.fill(no_class); }
   };
 
   explicit LinkTree(const Topology& topology);
@@ -75,6 +76,7 @@ class LinkTree {
   };
   using Ends = std::vector<FlowEnd>;
 
+  int next_tier(int tier) const;
   std::uint32_t outside(std::int64_t size, int tier, const Ends& ends);
   std::uint32_t inside(std::int64_t size, int tier, const Ends& ends);
   template <class Build>

@@ -84,6 +84,8 @@ void SwitchTree::add_switches(const NicSpec& nic, std::span<const SwitchTierSpec
   std::int64_t links_below = nic.count / rails;  // of one child, into one switch
   Bandwidth rate_below = nic.rate;
   std::int64_t children_lanes = 1;
+  // What the links below a switch let through; `links_below` cards were one link of the card tier.
+  double through_below = nic.rate.value() * nic.efficiency;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     const auto& tier = tiers[i];
     const bool is_root = i + 1 == tiers.size();
@@ -97,6 +99,9 @@ void SwitchTree::add_switches(const NicSpec& nic, std::span<const SwitchTierSpec
     uplinks.latency = tier.latency;
     uplinks.span = span;
     uplinks.lanes = lanes;
+    const double through = through_below * static_cast<double>(ports);
+    uplinks.can_bind = uplinks.payload().value() < through * (1 - 1e-12);
+    through_below = std::min(through, uplinks.payload().value());
     const std::int64_t switches = cluster_size_ / span * lanes;
     summary_.push_back({tier.name, switches, ports, is_root ? Bandwidth{0} : uplinks.rate,
                         is_root ? 0 : tier.oversubscription});

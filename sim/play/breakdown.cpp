@@ -112,7 +112,7 @@ class RoleSweep {
   void own_copies() {
     const auto& kernels = index_.kernels[role_];
     std::size_t next_kernel = 0;
-    Time done = Time::zero();         // copies own up to here
+    Time done = Time::zero();           // copies own up to here
     Time kernels_until = Time::zero();  // the kernels before `next_kernel` run up to here
     for (const RowId row : index_.copies[role_]) {
       const Time end = timeline_.end[row];
@@ -211,11 +211,13 @@ class RoleSweep {
     const RowId by = timeline_.released_by[row];
     const bool is_known = by != none && by < row;  // rows are released by earlier ones; anything else would not end
     switch (timeline_.release[row]) {
-      case Release::start: return none;
+      case Release::start:
+        return none;
       case Release::host:
         charge(Cause::host, is_known ? timeline_.end[by] : Time::zero(), row);
         return is_known ? by : none;
-      case Release::row: break;
+      case Release::row:
+        break;
     }
     if (!is_known) return none;
     if (program_.role_of(by) == role_) return by;

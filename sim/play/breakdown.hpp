@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of every role went: each picosecond of [0, makespan) belongs to exactly one cause, so they add up exactly.
+// Where the time of every role went: each picosecond of [0, makespan) belongs to one cause, so they add up exactly.
 //
 // 1. A kernel (compute or fused row) owns its time; where kernels of a role overlap, the earliest begun owns (ties: the
-//    earlier row). Its time alone on the device goes to the row's cause, the rest of its duration to `interference` (of a
-//    partly hidden kernel: in proportion). So communication under a kernel costs nothing here but interference.
+//    earlier row). Its time alone on the device goes to the row's cause, the rest of its duration to `interference` (of
+//    a partly hidden kernel: in proportion). So communication under a kernel costs nothing here but interference.
 // 2. Where no kernel runs, a running copy row owns, in the same way.
 // 3. A gap that is left ends where a kernel K begins. Walk backwards through what made K begin (Timeline::release):
-//    - a communication row C of this role released K: inside [C.begin, C.end) it is C's cause (exposed_tp, ...). Between
+//    - a communication row C of this role released K: inside [C.begin, C.end) it is C's cause (exposed_tp, ...).
+//    Between
 //      C.ready, when this role came, and C.begin, when the last party came, it is `host` if that party was late because
 //      of its host (Release::host), else `bubble` if C is a send or recv or spans the pipeline, else `skew`;
 //    - the host launched a row late (Release::host): `host` back to the end of the host row before, and

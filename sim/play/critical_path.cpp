@@ -20,8 +20,9 @@ class PathWalk {
     // Each row ends at most once on the way back; more steps mean that rows released each other in a circle.
     for (std::size_t steps = 0; row != none; ++steps) {
       WARPLOOM_CHECK(steps <= program_.size(), "rows release each other in a circle at {} ps", at_.ps());
-      WARPLOOM_CHECK(timeline_.end[row] == at_, "the critical path breaks: row {} ends at {} ps, what it released begins at {} ps",
-                     row, timeline_.end[row].ps(), at_.ps());
+      WARPLOOM_CHECK(timeline_.end[row] == at_,
+                     "the critical path breaks: row {} ends at {} ps, what it released begins at {} ps", row,
+                     timeline_.end[row].ps(), at_.ps());
       ran(row);
       row = released_by(timeline_.last_party[row]);
     }
@@ -51,13 +52,17 @@ class PathWalk {
 
   // The row whose end made `row` ready; none at the start of the run.
   RowId released_by(RowId row) {
-    WARPLOOM_CHECK(timeline_.ready[row] == at_, "the critical path breaks: row {} was ready at {} ps, not at {} ps", row,
-                   timeline_.ready[row].ps(), at_.ps());
+    WARPLOOM_CHECK(timeline_.ready[row] == at_, "the critical path breaks: row {} was ready at {} ps, not at {} ps",
+                   row, timeline_.ready[row].ps(), at_.ps());
     const RowId by = timeline_.released_by[row];
     switch (timeline_.release[row]) {
-      case Release::start: return none;
-      case Release::row: return by;
-      case Release::host: part(row, Cause::host, by == none ? Time::zero() : timeline_.end[by]); return by;
+      case Release::start:
+        return none;
+      case Release::row:
+        return by;
+      case Release::host:
+        part(row, Cause::host, by == none ? Time::zero() : timeline_.end[by]);
+        return by;
     }
     return none;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chain of rows that set the makespan: every part begins where the one before ends, from 0 to the end of the last row.
+// The chain of rows that set the makespan: every part begins where the one before ends, from 0 to the last end.
 //
 // Walk backwards from the row that ends last. A row gives the part in which it ran: its time alone to its cause, what
 // sharing added to `interference`. A meeting began because its last party was ready; so go on with what made that party

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every role holds at every moment: its resident bytes plus the memory deltas of its rows, replayed in time.
 //
-// What is held for no time does not count: changes of one picosecond are applied together before the total is looked at,
-// so a row that begins when another ends takes over its memory.
+// What is held for no time does not count: changes of one picosecond are applied together before the total is looked
+// at, so a row that begins when another ends takes over its memory.
 #pragma once
 
 #include <array>

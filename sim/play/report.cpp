@@ -64,8 +64,8 @@ void add_rates(Report& report, const Program& program, const Machine& machine) {
 
 Report make_report(const Program& program, const Machine& machine, const Timeline& timeline) {
   for (const auto& role : program.roles) {
-    WARPLOOM_CHECK(role.device_class < machine.device_classes.size(), "role `{}` is of device class {} of {}", role.name,
-                   role.device_class, machine.device_classes.size());
+    WARPLOOM_CHECK(role.device_class < machine.device_classes.size(), "role `{}` is of device class {} of {}",
+                   role.name, role.device_class, machine.device_classes.size());
   }
   Report report;
   report.machine = machine.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answer: where every picosecond of every device went, what it is worth, whether it fits, and which chain set the time.
+// Where every picosecond of every device went, what it is worth, whether it fits, and which chain set the time.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct Report {
   std::string flop_convention;
   double mfu = 0;
   double hfu = 0;
-  std::string folding;  // "exact", "slowest_member", "sampled"
+  std::string folding;                        // "exact", "slowest_member", "sampled"
   std::array<double, cause_count> seconds{};  // mean over devices; adds up to the step
   std::vector<RoleReport> roles;
   double bubble_share = 0;       // bubble device-time over step x devices

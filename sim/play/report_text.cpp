@@ -85,7 +85,8 @@ std::string devices(std::int64_t n) { return whole(n) + (n == 1 ? " device" : " 
 
 double sum_of(const Breakdown& breakdown, Cause first, Cause last) {
   double sum = 0;
-  for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i) sum += breakdown[i].seconds();
+  for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last); ++i)
+    sum += breakdown[i].seconds();
   return sum;
 }
 
@@ -121,7 +122,8 @@ ShownRoles choose_roles(std::size_t roles, std::string_view most, std::string_vi
   say(0, "first");
   say(roles - 1, "last");
   say(order[roles / 2], "median");
-  const auto first_with_most = std::find_if(order.begin(), order.end(), [&](std::size_t i) { return measure(i) == measure(order.back()); });
+  const auto first_with_most =
+      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return measure(i) == measure(order.back()); });
   say(*first_with_most, most);
   for (const auto& [index, label] : labels) shown.roles.push_back({index, fmt::format("{} ({})", name(index), label)});
   shown.note = fmt::format("; of {} roles the first, the last, and the median and {} by {}", roles, most, of_what);
@@ -131,7 +133,8 @@ ShownRoles choose_roles(std::size_t roles, std::string_view most, std::string_vi
 // ---- Sections ------------------------------------------------------------------------------------------------------
 
 std::string headline(const Report& report) {
-  std::string text = fmt::format("{}: {} a step\n", report.name.empty() ? "step" : report.name, to_string(report.step_time));
+  std::string text =
+      fmt::format("{}: {} a step\n", report.name.empty() ? "step" : report.name, to_string(report.step_time));
   const auto line = [&](std::string_view what, const std::string& value) {
     text += fmt::format("  {:<9} {}\n", what, wrapped(value, 12));
   };
@@ -142,16 +145,17 @@ std::string headline(const Report& report) {
                                count(report.tokens_per_s_per_device)));
   }
   if (report.tflops_per_device > 0) {
-    line("compute", fmt::format("{:.4g} TFLOP/s per device; MFU {}, HFU {}", report.tflops_per_device, percent(report.mfu),
-                                percent(report.hfu)));
+    line("compute", fmt::format("{:.4g} TFLOP/s per device; MFU {}, HFU {}", report.tflops_per_device,
+                                percent(report.mfu), percent(report.hfu)));
     line("FLOPs", report.flop_convention);
   }
   const auto fullest = std::max_element(report.memory.begin(), report.memory.end(), [](const auto& a, const auto& b) {
     return a.peak_bytes - a.capacity_usable.count() < b.peak_bytes - b.capacity_usable.count();
   });
   if (fullest != report.memory.end()) {
-    line("memory", fmt::format("{}: {} of {} usable on {}", report.fits ? "fits" : "DOES NOT FIT",
-                               to_string(Bytes(fullest->peak_bytes)), to_string(fullest->capacity_usable), fullest->role));
+    line("memory",
+         fmt::format("{}: {} of {} usable on {}", report.fits ? "fits" : "DOES NOT FIT",
+                     to_string(Bytes(fullest->peak_bytes)), to_string(fullest->capacity_usable), fullest->role));
   }
   line("folding", report.folding);
   if (!report.version.empty()) {
@@ -183,9 +187,11 @@ std::string where_the_time_goes(const Report& report) {
                path > 0 ? percent(share(path)) : "-"});
   }
   table.add({"step", unit(sum), percent(share(sum)), "", unit(step), percent(share(step))});
-  std::string text = fmt::format("\nWhere the time goes (mean over {})\n{}", devices(report.devices), table.to_string());
-  text += fmt::format("  bubble {} of the step, {} of the forward and backward work; exposed communication {} of the step\n",
-                      percent(report.bubble_share), percent(report.bubble_over_ideal), percent(report.exposed_comm_share));
+  std::string text =
+      fmt::format("\nWhere the time goes (mean over {})\n{}", devices(report.devices), table.to_string());
+  text += fmt::format(
+      "  bubble {} of the step, {} of the forward and backward work; exposed communication {} of the step\n",
+      percent(report.bubble_share), percent(report.bubble_over_ideal), percent(report.exposed_comm_share));
   return text;
 }
 
@@ -196,12 +202,14 @@ std::string critical_operations(const Report& report, const Program& program) {
   for (const auto& part : report.critical_path) {
     if (part.row >= program.size() || part.cause == Cause::host) continue;
     const NameId id = program.row_name[part.row];
-    by_name[id < program.names.size() ? program.names[id] : std::string(name(program.cause[part.row]))] += part.end - part.begin;
+    by_name[id < program.names.size() ? program.names[id] : std::string(name(program.cause[part.row]))] +=
+        part.end - part.begin;
   }
   if (by_name.empty()) return {};
   std::vector<std::pair<std::string, Time>> order(by_name.begin(), by_name.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text = fmt::format("critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
+  std::string text =
+      fmt::format("critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i) {
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", order[i].first, to_string(order[i].second));
   }
@@ -259,7 +267,8 @@ std::string memory_table(const Report& report) {
       [&](std::size_t i) { return static_cast<double>(memory[i].peak_bytes); });
   std::vector<std::size_t> parts;
   for (std::size_t part = 0; part < memory_part_names.size(); ++part) {
-    if (std::any_of(memory.begin(), memory.end(), [&](const auto& role) { return role.parts[part] != 0; })) parts.push_back(part);
+    if (std::any_of(memory.begin(), memory.end(), [&](const auto& role) { return role.parts[part] != 0; }))
+      parts.push_back(part);
   }
   std::vector<std::string> header = {"role"};
   for (const auto part : parts) header.emplace_back(memory_part_names[part]);
@@ -288,8 +297,8 @@ std::string list(std::string_view title, const std::vector<std::string>& items) 
 
 std::string simulator_cost(const SimulatorCost& cost) {
   std::string text = fmt::format("\nSimulated {} operations of {} role{} in {} events",
-                                 whole(static_cast<std::int64_t>(cost.operations)), cost.roles, cost.roles == 1 ? "" : "s",
-                                 whole(static_cast<std::int64_t>(cost.events)));
+                                 whole(static_cast<std::int64_t>(cost.operations)), cost.roles,
+                                 cost.roles == 1 ? "" : "s", whole(static_cast<std::int64_t>(cost.events)));
   if (cost.wall_s > 0) text += fmt::format(", {}", to_string(Time::from_seconds(cost.wall_s)));
   if (cost.peak_rss_bytes > 0) text += fmt::format(" and {} of memory", to_string(Bytes(cost.peak_rss_bytes)));
   return text + ".\n";

@@ -10,8 +10,8 @@ namespace warploom {
 
 std::size_t shown_width(std::string_view text) {
   // Bytes 10xxxxxx continue a character.
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string TextTable::to_string() const {

@@ -79,14 +79,17 @@ class RandomProgram {
   }
 
   KernelId kernel() {
-    return toy_.program.add_kernel(testing::fixed_kernel(Time::picoseconds(2 * pick(100)), Bytes(sharing_ ? pick(100) : 0)));
+    return toy_.program.add_kernel(
+        testing::fixed_kernel(Time::picoseconds(2 * pick(100)), Bytes(sharing_ ? pick(100) : 0)));
   }
 
   void add_something() {
     const auto role = static_cast<RoleId>(pick(static_cast<int>(roles())));
     switch (pick(8)) {
-      case 0: return add_collective();
-      case 1: return add_message();
+      case 0:
+        return add_collective();
+      case 1:
+        return add_message();
       case 2: {
         auto row = operation(OperationKind::host, host_[role], pick(2) == 0 ? Cause::data : Cause::host);
         row.duration = Time::picoseconds(pick(60));
@@ -97,7 +100,8 @@ class RandomProgram {
         row.kernel = kernel();
         return add(row);
       }
-      case 4: return add(operation(OperationKind::marker, toy_.compute[role], Cause::idle));
+      case 4:
+        return add(operation(OperationKind::marker, toy_.compute[role], Cause::idle));
       default: {
         const bool on_other_stream = sharing_ && pick(3) == 0;
         auto row = operation(OperationKind::compute, on_other_stream ? more_compute_[role] : toy_.compute[role],
@@ -134,7 +138,8 @@ class RandomProgram {
     const bool send_first = pick(2) == 0;
     const std::size_t limit = toy_.program.size();
     for (const bool send : {send_first, !send_first}) {
-      auto row = operation(send ? OperationKind::send : OperationKind::recv, toy_.communication[send ? from : to], Cause::exposed_pp);
+      auto row = operation(send ? OperationKind::send : OperationKind::recv, toy_.communication[send ? from : to],
+                           Cause::exposed_pp);
       row.meeting = meeting;
       add(row, limit);
     }
@@ -194,7 +199,8 @@ TEST(ReportProperty, KernelsOwnAllTheTimeInWhichAnyRuns) {
         std::fill(busy.begin() + timeline.begin[row].ps(), busy.begin() + timeline.end[row].ps(), true);
       }
       Time owned = Time::zero();
-      for (auto cause = static_cast<std::size_t>(Cause::gemm); cause <= static_cast<std::size_t>(Cause::interference); ++cause) {
+      for (auto cause = static_cast<std::size_t>(Cause::gemm); cause <= static_cast<std::size_t>(Cause::interference);
+           ++cause) {
         owned += times[role].by_cause[cause];
       }
       owned += times[role].by_cause[static_cast<std::size_t>(Cause::copy)];
@@ -266,7 +272,8 @@ TEST(ReportProperty, PeakOfMemoryIsTheLargestSumAtAnyPicosecond) {
       }
       std::partial_sum(held.begin(), held.end(), held.begin());
       EXPECT_EQ(memory[role].peak_bytes, *std::max_element(held.begin(), held.end()));
-      EXPECT_EQ(std::accumulate(memory[role].parts.begin(), memory[role].parts.end(), std::int64_t{0}), memory[role].peak_bytes);
+      EXPECT_EQ(std::accumulate(memory[role].parts.begin(), memory[role].parts.end(), std::int64_t{0}),
+                memory[role].peak_bytes);
     }
   });
 }

@@ -50,7 +50,9 @@ class HandTimeline {
     made.phase = phase;
     return add(made, ran);
   }
-  RowId copy(RoleId role, Ran ran) { return add(operation(role, StreamKind::copy, OperationKind::copy, Cause::copy), ran); }
+  RowId copy(RoleId role, Ran ran) {
+    return add(operation(role, StreamKind::copy, OperationKind::copy, Cause::copy), ran);
+  }
   RowId host(RoleId role, Ran ran, Cause cause = Cause::host) {
     return add(operation(role, StreamKind::host, OperationKind::host, cause), ran);
   }
@@ -60,7 +62,8 @@ class HandTimeline {
     made.phase = phase;
     return add(made, ran);
   }
-  MeetingId meeting(std::uint32_t parties, CollectiveKind kind = CollectiveKind::all_reduce, Bytes bytes = Bytes(1000)) {
+  MeetingId meeting(std::uint32_t parties, CollectiveKind kind = CollectiveKind::all_reduce,
+                    Bytes bytes = Bytes(1000)) {
     return program.add_meeting(program.add_call({kind, bytes, DataType::bf16, group}), parties);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a Perfetto trace by the numbers of the official .proto files (google/perfetto, protos/perfetto/trace/**), not by
-// ours, and checks what trace_processor would complain about.
+// Reads a Perfetto trace by the numbers of the official .proto files (google/perfetto, protos/perfetto/trace/**),
+// not by ours, and checks what trace_processor would complain about.
 #pragma once
 
 #include <bit>
@@ -24,12 +24,12 @@ struct TraceSlice {
 };
 
 struct TraceReading {
-  std::map<std::uint64_t, std::string> processes;        // name by uuid
-  std::map<std::uint64_t, std::uint64_t> process_ids;    // pid by uuid
-  std::map<std::uint64_t, std::string> threads;          // name by uuid
-  std::map<std::uint64_t, std::uint64_t> parents;        // of threads and counters
-  std::map<std::uint64_t, std::string> counters;         // name by uuid
-  std::vector<TraceSlice> slices;                        // in order of the file
+  std::map<std::uint64_t, std::string> processes;                                       // name by uuid
+  std::map<std::uint64_t, std::uint64_t> process_ids;                                   // pid by uuid
+  std::map<std::uint64_t, std::string> threads;                                         // name by uuid
+  std::map<std::uint64_t, std::uint64_t> parents;                                       // of threads and counters
+  std::map<std::uint64_t, std::string> counters;                                        // name by uuid
+  std::vector<TraceSlice> slices;                                                       // in order of the file
   std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::int64_t>>> values;  // by counter: time, value
   std::vector<std::pair<std::size_t, std::size_t>> arrows;                              // slice to slice
 };
@@ -77,10 +77,16 @@ class TraceReader {
       auto& field = fields.emplace_back(Field{tag >> 3});
       std::uint64_t length = 8;
       switch (tag & 7) {
-        case 0: field.value = take_varint(bytes); continue;
-        case 1: break;
-        case 2: length = take_varint(bytes); break;
-        default: check(false, "a wire type that nobody writes");
+        case 0:
+          field.value = take_varint(bytes);
+          continue;
+        case 1:
+          break;
+        case 2:
+          length = take_varint(bytes);
+          break;
+        default:
+          check(false, "a wire type that nobody writes");
       }
       check(length <= bytes.size(), "a message is cut off");
       field.bytes = bytes.substr(0, length);
@@ -169,15 +175,20 @@ class TraceReader {
     check(time >= last_[track], "times of a track go backwards");
     last_[track] = time;
     switch (number(fields, 9)) {
-      case 1: begin(track, time, fields); break;
+      case 1:
+        begin(track, time, fields);
+        break;
       case 2: {
         check(!open_[track].empty(), "an end without begin");
         reading_.slices[open_[track].back()].end = time;
         open_[track].pop_back();
         break;
       }
-      case 4: reading_.values[track].emplace_back(time, static_cast<std::int64_t>(number(fields, 30))); break;
-      default: check(false, "an event of another type");
+      case 4:
+        reading_.values[track].emplace_back(time, static_cast<std::int64_t>(number(fields, 30)));
+        break;
+      default:
+        check(false, "an event of another type");
     }
   }
 

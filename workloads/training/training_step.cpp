@@ -62,7 +62,13 @@ class TrainingStep {
       begin_role(role);
       add_start();
       const auto steps = job_.schedule->steps(shape(), static_cast<int>(stage_));
-      for (const auto& step : steps) step.is_forward ? add_forward(step) : add_backward(step);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps[i].is_forward) {
+          add_forward(steps[i]);
+        } else {
+          add_backward(steps[i], completes_gradients(steps, i));
+        }
+      }
       add_end();
     }
     return std::move(program_);
@@ -93,7 +99,8 @@ class TrainingStep {
   void begin_role(RoleId role);
   void add_start();
   void add_forward(const ScheduleStep& step);
-  void add_backward(const ScheduleStep& step);
+  void add_backward(const ScheduleStep& step, bool completes_gradients);
+  bool completes_gradients(std::span<const ScheduleStep> steps, std::size_t index) const;
   void add_end();
 
   // Replays rows [begin, end) of a template; `waits` in the order of their rows.
@@ -141,7 +148,7 @@ class TrainingStep {
   std::optional<RowId> last_data_;
   RowId last_replayed_ = 0;
   std::vector<std::vector<RowId>> gathered_;  // by chunk and bucket, until its first forward has waited
-  std::vector<int> backwards_done_;           // by chunk
+  std::vector<bool> holds_gradients_;         // by chunk: whole ones, of micro-batches not reduced yet
   std::vector<RowId> loss_;                   // by micro-batch: the end of its forward on the last stage
   std::vector<std::pair<const StepTemplate*, std::vector<CallId>>> tensor_calls_;
   std::vector<RowId> dependencies_;           // scratch
@@ -204,7 +211,7 @@ void TrainingStep::begin_role(RoleId id) {
   last_compute_.reset();
   last_data_.reset();
   gathered_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), {});
-  backwards_done_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), 0);
+  holds_gradients_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), false);
   loss_.assign(static_cast<std::size_t>(micro_batches_), none);
   tensor_calls_.clear();
 }
@@ -348,7 +355,20 @@ void TrainingStep::add_forward(const ScheduleStep& step) {
   }
 }
 
-void TrainingStep::add_backward(const ScheduleStep& step) {
+// Whether the chunk's gradients are reduced after this backward. With cut gradients (zero 2) a stage has room for whole
+// gradients of the chunk at work only: they are reduced, and added to the rank's part, whenever the schedule turns to another
+// chunk. Otherwise once a step, after the last micro-batch.
+bool TrainingStep::completes_gradients(std::span<const ScheduleStep> steps, std::size_t index) const {
+  const bool reduces_early = job_.training.zero > 1 && job_.training.overlap_gradient_reduce;
+  for (std::size_t i = index + 1; i < steps.size(); ++i) {
+    if (steps[i].is_forward) continue;
+    if (steps[i].chunk == steps[index].chunk) return false;
+    if (reduces_early) return true;
+  }
+  return true;
+}
+
+void TrainingStep::add_backward(const ScheduleStep& step, bool completes_gradients) {
   const Chunk& here = chunk(step.chunk);
   const Templates& made = templates(step.chunk);
   const std::int64_t p = job_.layout.pipeline;
@@ -360,14 +380,14 @@ void TrainingStep::add_backward(const ScheduleStep& step) {
     waits.emplace_back(0, receive(Lane::recv_backward, backward_pairs_[static_cast<std::size_t>(stage_)],
                                   message(step.micro_batch, sent_chunk), step, MemoryPart::buffers));
   }
-  int& done = backwards_done_[static_cast<std::size_t>(step.chunk)];
+  auto holds_gradients = holds_gradients_[static_cast<std::size_t>(step.chunk)];
   std::vector<MemoryDelta> taken;
-  if (job_.training.zero > 1 && shares_data() && done == 0) {
+  if (job_.training.zero > 1 && shares_data() && !holds_gradients) {
     taken.push_back({MemoryPart::gradients, false, units_of(job_, here).total() * bits(job_.gradient_type()) / 8});
   }
-  const bool is_last = ++done == micro_batches_;
+  holds_gradients = !completes_gradients;
   StepTemplate::Row begin = 0;
-  if (is_last && job_.training.overlap_gradient_reduce && shares_data()) {
+  if (completes_gradients && job_.training.overlap_gradient_reduce && shares_data()) {
     // Units of the backward come from the last to the first.
     const std::size_t units = made.backward.units.size();
     for (const auto& bucket : made.buckets) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <future>
@@ -61,7 +62,9 @@ TEST_F(OutputFolderTest, NothingIsSeenBeforeCommitAndAllOfItAfter) {
 
 TEST_F(OutputFolderTest, WithoutCommitEvenTheFoldersItMadeAreGone) {
   fs::create_directory(root_ / "old");
-  { OutputFolder(((root_ / "old") / "new" / "newer").string(), names, interrupts_).write("a", "x"); }
+  {
+    OutputFolder(((root_ / "old") / "new" / "newer").string(), names, interrupts_).write("a", "x");
+  }
   EXPECT_EQ(listed(root_), std::vector<std::string>{"old"});
   EXPECT_TRUE(listed(root_ / "old").empty());
 }

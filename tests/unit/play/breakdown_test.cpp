@@ -56,8 +56,9 @@ TEST(Breakdown, SplitsAWaitInACollectiveAtTheArrivalOfItsLastMember) {
   const auto meeting = hand.meeting(2);
   const RowId mine = hand.kernel(0, {ps(0), ps(10)});
   const RowId theirs = hand.kernel(1, {ps(0), ps(40)});
-  const RowId first = hand.meet(0, OperationKind::collective, Cause::exposed_tp,
-                                {.begin = ps(40), .end = ps(55), .ready = ps(10), .release = Release::row, .by = mine}, meeting);
+  const RowId first =
+      hand.meet(0, OperationKind::collective, Cause::exposed_tp,
+                {.begin = ps(40), .end = ps(55), .ready = ps(10), .release = Release::row, .by = mine}, meeting);
   const RowId last = hand.meet(1, OperationKind::collective, Cause::exposed_tp,
                                {.begin = ps(40), .end = ps(55), .release = Release::row, .by = theirs}, meeting);
   hand.timeline.last_party[first] = last;
@@ -76,7 +77,8 @@ TEST(Breakdown, CallsWaitingForASenderBubbleAndItsTransferExposed) {
   const RowId work = hand.kernel(0, {ps(0), ps(30)});
   const RowId send = hand.meet(0, OperationKind::send, Cause::exposed_pp,
                                {.begin = ps(30), .end = ps(37), .release = Release::row, .by = work}, meeting);
-  const RowId recv = hand.meet(1, OperationKind::recv, Cause::exposed_pp, {.begin = ps(30), .end = ps(37), .ready = ps(0)}, meeting);
+  const RowId recv =
+      hand.meet(1, OperationKind::recv, Cause::exposed_pp, {.begin = ps(30), .end = ps(37), .ready = ps(0)}, meeting);
   hand.timeline.last_party[recv] = send;
   hand.kernel(1, {.begin = ps(37), .end = ps(50), .release = Release::row, .by = recv});
   EXPECT_EQ(causes(hand, 1), (Expected{{"bubble", ps(30)}, {"exposed_pp", ps(7)}, {"gemm", ps(13)}}));
@@ -89,7 +91,8 @@ TEST(Breakdown, BlamesTheHostOfALastPartyThatWasLaunchedLate) {
   const auto meeting = hand.meeting(2, CollectiveKind::send_recv);
   const RowId send = hand.meet(0, OperationKind::send, Cause::exposed_pp,
                                {.begin = ps(30), .end = ps(37), .release = Release::host}, meeting);
-  const RowId recv = hand.meet(1, OperationKind::recv, Cause::exposed_pp, {.begin = ps(30), .end = ps(37), .ready = ps(0)}, meeting);
+  const RowId recv =
+      hand.meet(1, OperationKind::recv, Cause::exposed_pp, {.begin = ps(30), .end = ps(37), .ready = ps(0)}, meeting);
   hand.timeline.last_party[recv] = send;
   hand.kernel(1, {.begin = ps(37), .end = ps(50), .release = Release::row, .by = recv});
   EXPECT_EQ(causes(hand, 1), (Expected{{"host", ps(30)}, {"exposed_pp", ps(7)}, {"gemm", ps(13)}}));
@@ -132,7 +135,8 @@ TEST(Breakdown, LetsACopyOwnWhereNoKernelRuns) {
   HandTimeline hand(1);
   const RowId first = hand.kernel(0, {ps(0), ps(10)});
   const RowId copy = hand.copy(0, {.begin = ps(4), .end = ps(30), .release = Release::row, .by = first});
-  hand.kernel(0, {.begin = ps(15), .end = ps(20), .release = Release::row, .by = first});  // gaps 10-15 and 20-30 are copy's
+  hand.kernel(
+      0, {.begin = ps(15), .end = ps(20), .release = Release::row, .by = first});  // gaps 10-15 and 20-30 are copy's
   hand.kernel(0, {.begin = ps(30), .end = ps(31), .release = Release::row, .by = copy});
   EXPECT_EQ(causes(hand), (Expected{{"gemm", ps(16)}, {"copy", ps(15)}}));
 }
@@ -174,9 +178,9 @@ TEST(Breakdown, CallsAWaitForAnotherRolesRowBubbleOnlyInAPipeline) {
 
 TEST(Breakdown, IsIdleWhereNothingExplainsAGap) {
   HandTimeline hand(1);
-  hand.kernel(0, {.begin = ps(7), .end = ps(9)});                                        // started by nothing, and late
+  hand.kernel(0, {.begin = ps(7), .end = ps(9)});  // started by nothing, and late
   hand.kernel(0, {.begin = ps(15), .end = ps(20), .release = Release::row, .by = none});  // released by nobody
-  hand.kernel(0, {.begin = ps(25), .end = ps(26), .release = Release::row, .by = 3});    // by a row after it
+  hand.kernel(0, {.begin = ps(25), .end = ps(26), .release = Release::row, .by = 3});     // by a row after it
   hand.kernel(0, {.begin = ps(26), .end = ps(27), .release = Release::row, .by = 2});
   EXPECT_EQ(causes(hand), (Expected{{"gemm", ps(9)}, {"idle", ps(18)}}));
 }
@@ -192,12 +196,13 @@ TEST(Breakdown, TakesForwardAndBackwardWorkFromKernelsAndTheirExposedTensorParal
   const RowId forward = hand.kernel(0, {.begin = ps(0), .end = ps(10), .alone = ps(8)}, Cause::gemm, Phase::forward);
   const RowId tp = hand.meet(0, OperationKind::collective, Cause::exposed_tp,
                              {.begin = ps(10), .end = ps(13), .release = Release::row, .by = forward}, hand.meeting(1));
-  const RowId backward = hand.kernel(0, {.begin = ps(13), .end = ps(30), .release = Release::row, .by = tp}, Cause::recompute,
-                                     Phase::backward);
+  const RowId backward = hand.kernel(0, {.begin = ps(13), .end = ps(30), .release = Release::row, .by = tp},
+                                     Cause::recompute, Phase::backward);
   const RowId dp = hand.meet(0, OperationKind::collective, Cause::exposed_dp,
                              {.begin = ps(30), .end = ps(34), .release = Release::row, .by = backward}, hand.meeting(1),
                              Phase::backward);
-  hand.kernel(0, {.begin = ps(34), .end = ps(40), .release = Release::row, .by = dp}, Cause::optimizer, Phase::optimizer);
+  hand.kernel(0, {.begin = ps(34), .end = ps(40), .release = Release::row, .by = dp}, Cause::optimizer,
+              Phase::optimizer);
   EXPECT_EQ(break_down(hand.program, hand.timeline)[0].forward_backward, ps(10 + 3 + 17));
 }
 

@@ -26,15 +26,16 @@ TEST(CriticalPath, FollowsTheLastPartyOfAMeetingToTheOtherRole) {
   const auto meeting = hand.meeting(2);
   const RowId quick = hand.kernel(0, {ps(0), ps(10)});
   const RowId slow = hand.kernel(1, {ps(0), ps(40)}, Cause::attention);
-  const RowId here = hand.meet(0, OperationKind::collective, Cause::exposed_tp,
-                               {.begin = ps(40), .end = ps(55), .ready = ps(10), .release = Release::row, .by = quick}, meeting);
+  const RowId here =
+      hand.meet(0, OperationKind::collective, Cause::exposed_tp,
+                {.begin = ps(40), .end = ps(55), .ready = ps(10), .release = Release::row, .by = quick}, meeting);
   const RowId there = hand.meet(1, OperationKind::collective, Cause::exposed_tp,
                                 {.begin = ps(40), .end = ps(55), .release = Release::row, .by = slow}, meeting);
   hand.timeline.last_party[here] = there;
   const RowId last = hand.kernel(0, {.begin = ps(55), .end = ps(60), .release = Release::row, .by = here});
   EXPECT_EQ(critical_path(hand.program, hand.timeline), (Path{{slow, Cause::attention, ps(0), ps(40)},
-                                                             {here, Cause::exposed_tp, ps(40), ps(55)},
-                                                             {last, Cause::gemm, ps(55), ps(60)}}));
+                                                              {here, Cause::exposed_tp, ps(40), ps(55)},
+                                                              {last, Cause::gemm, ps(55), ps(60)}}));
 }
 
 TEST(CriticalPath, SplitsOffWhatSharingAdded) {
@@ -49,9 +50,9 @@ TEST(CriticalPath, GoesThroughLaunchesBackToTheHostRowBefore) {
   const RowId load = hand.host(0, {.begin = ps(3), .end = ps(30), .release = Release::host}, Cause::data);
   const RowId row = hand.kernel(0, {.begin = ps(35), .end = ps(40), .release = Release::host, .by = load});
   EXPECT_EQ(critical_path(hand.program, hand.timeline), (Path{{load, Cause::host, ps(0), ps(3)},
-                                                             {load, Cause::data, ps(3), ps(30)},
-                                                             {row, Cause::host, ps(30), ps(35)},
-                                                             {row, Cause::gemm, ps(35), ps(40)}}));
+                                                              {load, Cause::data, ps(3), ps(30)},
+                                                              {row, Cause::host, ps(30), ps(35)},
+                                                              {row, Cause::gemm, ps(35), ps(40)}}));
 }
 
 TEST(CriticalPath, IsEmptyForAnEmptyProgram) { EXPECT_TRUE(critical_path(Program{}, Timeline{}).empty()); }

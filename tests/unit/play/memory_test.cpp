@@ -19,7 +19,8 @@ std::int64_t part(const MemoryReport& report, MemoryPart part) { return report.p
 class Memory : public ::testing::Test {
  protected:
   RowId kernel(std::int64_t begin, std::int64_t end, const std::vector<MemoryDelta>& deltas) {
-    return hand_.add(hand_.operation(0, StreamKind::compute, OperationKind::compute, Cause::gemm), {ps(begin), ps(end)}, {}, deltas);
+    return hand_.add(hand_.operation(0, StreamKind::compute, OperationKind::compute, Cause::gemm), {ps(begin), ps(end)},
+                     {}, deltas);
   }
   MemoryReport peak() { return peak_memory(hand_.program, testing::toy_machine(), hand_.timeline)[0]; }
 
@@ -37,7 +38,8 @@ TEST_F(Memory, IsTheResidentBytesWhereNothingChanges) {
 TEST_F(Memory, PeaksWhereTheSumDoesAndReportsThePartsOfThatMoment) {
   hand_.program.roles[0].resident_bytes = {100, 0, 0, 0, 0, 0};
   kernel(0, 10, {{MemoryPart::activations, true, 50}});
-  kernel(10, 20, {{MemoryPart::buffers, false, 7}, {MemoryPart::buffers, true, -7}, {MemoryPart::activations, true, 30}});
+  kernel(10, 20,
+         {{MemoryPart::buffers, false, 7}, {MemoryPart::buffers, true, -7}, {MemoryPart::activations, true, 30}});
   kernel(20, 30, {{MemoryPart::activations, true, -80}});
   EXPECT_EQ(peak().peak_bytes, 180);
   EXPECT_EQ(peak().peak_at, ps(20));

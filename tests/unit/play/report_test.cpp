@@ -37,7 +37,11 @@ TEST(Report, WeighsRolesByTheirDevicesAndAddsUpToTheStep) {
 TEST(Report, CountsTokensAndFlopsByTheStepAndUtilisationByThePeak) {
   HandTimeline hand(1, 4);
   hand.kernel(0, {Time::zero(), 2_s});
-  hand.program.worth = {.tokens = 1000, .samples = 1, .model_flops = Flops(4e12), .hardware_flops = Flops(5e12), .flop_convention = "6ND"};
+  hand.program.worth = {.tokens = 1000,
+                        .samples = 1,
+                        .model_flops = Flops(4e12),
+                        .hardware_flops = Flops(5e12),
+                        .flop_convention = "6ND"};
   const auto report = make_report(hand.program, toy_machine(), hand.timeline);  // of 1 TFLOP/s devices
   EXPECT_DOUBLE_EQ(report.tokens_per_s, 500);
   EXPECT_DOUBLE_EQ(report.tokens_per_s_per_device, 125);
@@ -67,10 +71,13 @@ TEST(Report, OfAnEmptyProgramIsZeroNotNaN) {
 Program one_forward_one_backward(std::uint32_t stages, std::uint32_t micro_batches, Time f, Time b) {
   testing::ToyProgram toy(stages);
   Program& program = toy.program;
-  const auto stream = [&](RoleId role, const char* name) { return program.add_stream({role, StreamKind::communication, name}); };
+  const auto stream = [&](RoleId role, const char* name) {
+    return program.add_stream({role, StreamKind::communication, name});
+  };
   std::vector<std::vector<StreamId>> streams;
   for (RoleId stage = 0; stage < stages; ++stage) {
-    streams.push_back({stream(stage, "to next"), stream(stage, "from next"), stream(stage, "to previous"), stream(stage, "from previous")});
+    streams.push_back({stream(stage, "to next"), stream(stage, "from next"), stream(stage, "to previous"),
+                       stream(stage, "from previous")});
   }
   std::vector<std::vector<MeetingId>> down(stages), up(stages);  // across the boundary after a stage
   for (RoleId stage = 0; stage + 1 < stages; ++stage) {
@@ -79,7 +86,8 @@ Program one_forward_one_backward(std::uint32_t stages, std::uint32_t micro_batch
       up[stage].push_back(toy.meeting(Bytes(0), 2, CollectiveKind::send_recv));
     }
   }
-  const auto meet = [&](RoleId stage, std::size_t which, OperationKind kind, MeetingId meeting, std::vector<RowId> after) {
+  const auto meet = [&](RoleId stage, std::size_t which, OperationKind kind, MeetingId meeting,
+                        std::vector<RowId> after) {
     Operation row;
     row.kind = kind;
     row.stream = streams[stage][which];

@@ -14,9 +14,9 @@ namespace warploom {
 namespace {
 
 using namespace warploom::literals;
+using testing::HandTimeline;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::HandTimeline;
 using testing::toy_machine;
 
 Report report_of(const HandTimeline& hand) { return make_report(hand.program, toy_machine(), hand.timeline); }
@@ -25,10 +25,14 @@ HandTimeline example() {
   HandTimeline hand(1, 16384);
   const RowId work = hand.kernel(0, {.begin = Time::zero(), .end = 5_s, .alone = 4_s});
   hand.program.row_name[work] = hand.program.add_name("mlp");
-  hand.meet(0, OperationKind::collective, Cause::exposed_dp, {.begin = 5_s, .end = 6_s, .release = Release::row, .by = work},
-            hand.meeting(1));
+  hand.meet(0, OperationKind::collective, Cause::exposed_dp,
+            {.begin = 5_s, .end = 6_s, .release = Release::row, .by = work}, hand.meeting(1));
   hand.program.roles[0].resident_bytes = {800'000, 0, 200'000, 0, 0, 0};
-  hand.program.worth = {.tokens = 16e6, .samples = 1, .model_flops = Flops(6e16), .hardware_flops = Flops(6e16), .flop_convention = "6ND"};
+  hand.program.worth = {.tokens = 16e6,
+                        .samples = 1,
+                        .model_flops = Flops(6e16),
+                        .hardware_flops = Flops(6e16),
+                        .flop_convention = "6ND"};
   return hand;
 }
 

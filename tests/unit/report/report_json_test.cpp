@@ -19,8 +19,8 @@ using testing::HandTimeline;
 Report example() {
   HandTimeline hand(2, 3);
   const RowId work = hand.kernel(0, {.begin = 0_us, .end = 5_us, .alone = 4_us});
-  hand.meet(0, OperationKind::collective, Cause::exposed_dp, {.begin = 5_us, .end = 7_us, .release = Release::row, .by = work},
-            hand.meeting(1));
+  hand.meet(0, OperationKind::collective, Cause::exposed_dp,
+            {.begin = 5_us, .end = 7_us, .release = Release::row, .by = work}, hand.meeting(1));
   hand.kernel(1, {0_us, 3_us}, Cause::attention);
   hand.program.roles[1].resident_bytes = {100, 200, 300, 400, 500, 600};
   hand.program.worth.tokens = 12;
@@ -29,10 +29,30 @@ Report example() {
 
 TEST(ReportJson, HasEveryKeyOfTheContract) {
   const auto parsed = json::parse(to_json(example()));
-  for (const char* key :
-       {"schema", "version", "config_hash", "seed", "step_time_s", "tokens_per_s", "tokens_per_s_per_device", "tflops_per_device",
-        "flop_convention", "mfu", "hfu", "breakdown", "bubble_share", "bubble_over_ideal", "exposed_comm_share", "memory",
-        "devices", "folding", "assumptions", "fallbacks", "warnings", "simulator", "critical_path", "roles"}) {
+  for (const char* key : {"schema",
+                          "version",
+                          "config_hash",
+                          "seed",
+                          "step_time_s",
+                          "tokens_per_s",
+                          "tokens_per_s_per_device",
+                          "tflops_per_device",
+                          "flop_convention",
+                          "mfu",
+                          "hfu",
+                          "breakdown",
+                          "bubble_share",
+                          "bubble_over_ideal",
+                          "exposed_comm_share",
+                          "memory",
+                          "devices",
+                          "folding",
+                          "assumptions",
+                          "fallbacks",
+                          "warnings",
+                          "simulator",
+                          "critical_path",
+                          "roles"}) {
     EXPECT_TRUE(parsed.contains(key)) << key;
   }
   for (const char* key : {"role", "parts", "peak_bytes", "capacity_raw_bytes", "capacity_usable_bytes", "fits"}) {

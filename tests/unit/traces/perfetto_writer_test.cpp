@@ -19,8 +19,8 @@ namespace {
 
 using namespace warploom::literals;
 using ::testing::ElementsAre;
-using ::testing::Pair;
 using testing::HandTimeline;
+using ::testing::Pair;
 using testing::TraceReading;
 
 TraceReading read_back(const Program& program, const Timeline& timeline) {
@@ -48,8 +48,9 @@ TEST(PerfettoWriter, DrawsRowsWithCauseNameAndArguments) {
   kernel.micro_batch = 2;
   hand.add(kernel, {.begin = 1_us, .end = 4_us, .alone = 2_us});
   hand.timeline.plans.resize(1);
-  const RowId call = hand.meet(0, OperationKind::collective, Cause::exposed_dp, {.begin = 5_us, .end = 6_us, .ready = 2_us},
-                               hand.meeting(1, CollectiveKind::all_gather, 3_MB));
+  const RowId call =
+      hand.meet(0, OperationKind::collective, Cause::exposed_dp, {.begin = 5_us, .end = 6_us, .ready = 2_us},
+                hand.meeting(1, CollectiveKind::all_gather, 3_MB));
   hand.timeline.plans[0].algorithm = "ring";
   const auto trace = read_back(hand.program, hand.timeline);
   ASSERT_EQ(trace.slices.size(), 2U);
@@ -58,8 +59,8 @@ TEST(PerfettoWriter, DrawsRowsWithCauseNameAndArguments) {
   EXPECT_EQ(slice.category, "recompute");
   EXPECT_EQ(slice.begin, 1000U);
   EXPECT_EQ(slice.end, 4000U);
-  EXPECT_THAT(slice.arguments, ElementsAre(Pair("alone_ns", "2000.000000"), Pair("layer", "7"), Pair("micro_batch", "2"),
-                                           Pair("phase", "backward")));
+  EXPECT_THAT(slice.arguments, ElementsAre(Pair("alone_ns", "2000.000000"), Pair("layer", "7"),
+                                           Pair("micro_batch", "2"), Pair("phase", "backward")));
   EXPECT_EQ(trace.slices[call].name, "all_gather");
   EXPECT_THAT(trace.slices[call].arguments, ElementsAre(Pair("algorithm", "ring"), Pair("bytes", "3000000"),
                                                         Pair("phase", "forward"), Pair("waited_ns", "3000.000000")));
@@ -82,8 +83,10 @@ TEST(PerfettoWriter, DrawsAnArrowFromSendToReceiveWhicheverRowComesFirst) {
   for (const bool send_is_first : {true, false}) {
     const auto meeting = hand.meeting(2, CollectiveKind::send_recv);
     for (const bool send : {send_is_first, !send_is_first}) {
-      hand.meet(send ? 0 : 1, send ? OperationKind::send : OperationKind::recv, Cause::exposed_pp,
-                {hand.timeline.makespan, send == send_is_first ? hand.timeline.makespan + 1_us : hand.timeline.makespan}, meeting);
+      hand.meet(
+          send ? 0 : 1, send ? OperationKind::send : OperationKind::recv, Cause::exposed_pp,
+          {hand.timeline.makespan, send == send_is_first ? hand.timeline.makespan + 1_us : hand.timeline.makespan},
+          meeting);
       hand.timeline.begin.back() = 1_us * meeting;
       hand.timeline.end.back() = 1_us * (meeting + 1);
     }
