@@ -2,6 +2,8 @@
 // Looks at what the parser could not place, rather than at its words for it.
 #include "bindings/cli/usage_error.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,8 +65,8 @@ std::optional<UserError> wrong_value(const CLI::App& app, const std::string& mes
       return UserError("`" + name + "` takes no value", see_help(app));
     }
     if (is_flag(*option) || !message.starts_with(name + ":")) continue;
-    return UserError("`" + name + "` needs a value: `" + name + " " + split(option->get_type_name(), ':').front() + "`",
-                     see_help(app));
+    const std::string value = split(option->get_type_name(), ':').front();
+    return UserError(fmt::format("`{0}` needs a value: `{0} {1}`", name, value), see_help(app));
   }
   return {};
 }
