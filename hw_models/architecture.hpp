@@ -35,6 +35,7 @@ struct GemmConstants {
   double epilogue_overlap = 0;
   double wave_quantisation = 1;
   double l2_share = 0.7;
+  double l2_kept = 0.2;
   double memory_overlap = 1;
   Time fixed;
   Time split_fixed;
@@ -54,6 +55,7 @@ struct GemmConstants {
         field("wave_quantisation", &GemmConstants::wave_quantisation,
               "share of an SM's idle time in the last wave that the library cannot fill with smaller tiles").in(0, 1),
         field("l2_share", &GemmConstants::l2_share, "share of the L2 that operands occupy").in(0.05, 1),
+        field("l2_kept", &GemmConstants::l2_kept, "share of the L2 that is still there when the same product is repeated").in(0.01, 1),
         field("memory_overlap", &GemmConstants::memory_overlap, "share of the shorter of products and memory traffic behind the longer")
             .in(0, 1),
         field("fixed", &GemmConstants::fixed, "start and end of the kernel").at_most(1_ms),

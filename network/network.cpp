@@ -26,12 +26,14 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
   if (diagnostics.error_count() != before) return made;
 
   made.topology = topology;
-  made.assumptions.push_back(fmt::format("network: {} of {} devices, {} used; even split over equal-cost paths; no loss, "
-                                         "fair shares at once (fluid)",
-                                         topology->kind(), topology->cluster_size(), topology->device_count()));
-  made.assumptions.push_back(fmt::format("collectives: {}; rings for all of them (no trees, no in-switch reduction), one "
-                                         "of LL, LL128 and Simple by estimated time",
-                                         spec.name));
+  made.assumptions.push_back(
+      fmt::format("network: {} of {} devices, {} used; even split over equal-cost paths; no loss, "
+                  "fair shares at once (fluid)",
+                  topology->kind(), topology->cluster_size(), topology->device_count()));
+  made.assumptions.push_back(
+      fmt::format("collectives: {}; rings for all of them (no trees, no in-switch reduction), one "
+                  "of LL, LL128 and Simple by estimated time",
+                  spec.name));
   made.planner = std::make_shared<Planner>(topology, std::move(spec));
   made.fabric = [topology](Engine& engine, BundleListener& listener) {
     return fabric_registry().make_named("fluid", topology, engine, listener);

@@ -11,7 +11,8 @@ namespace warploom {
 TopologyRegistry topology_registry() {
   TopologyRegistry r;
   r.add<NvlinkSwitch>("nvlink_switch", "one node: every device has a port into a switch that does not block");
-  r.add<RailFatTree>("rail_fat_tree", "card r of every node of a scalable unit meets at leaf r; spines join the leaves");
+  r.add<RailFatTree>("rail_fat_tree",
+                     "card r of every node of a scalable unit meets at leaf r; spines join the leaves");
   r.add<FatTree>("fat_tree", "plain Clos: all cards of a rack meet at its switch, racks in pods, pods at a core");
   return r;
 }

@@ -15,7 +15,7 @@ void Route::add(LinkId link) {
 
 Time Topology::latency(Rank from, Rank to) const {
   Time sum = Time::zero();
-  for (const LinkId& link : route(from, to).links()) sum += tiers()[static_cast<std::size_t>(link.tier)].latency;
+  for (const LinkId& link : route(from, to)) sum += tiers()[static_cast<std::size_t>(link.tier)].latency;
   return sum;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What connects the devices: links that are addressed by arithmetic, and the route between any two devices.
 //
-// A rank is a device: rank r is device r of the cluster, device r lies in node r / node_size(). Links form tiers, inside
-// first: tier 0 is the device's port into its node's switch (NVLink), tier 1 its network card, tier 2 the uplinks of the
-// first switches, and so on to the roots, which have none. A link is full duplex: `up` leads to the roots, `down` from them.
-// Assumes that an even split over equal-cost paths makes the uplinks of one switch act as one link, and that switches do
-// not block inside. Not modelled: PXN (NVLink to the device on the destination's rail first) and PCIe between card and device.
+// A rank is a device: rank r is device r of the cluster, device r lies in node r / node_size(). Links form tiers,
+// inside first: tier 0 is the device's port into its node's switch (NVLink), tier 1 its network card, tier 2 the
+// uplinks of the first switches, and so on to the roots, which have none. A link is full duplex: `up` leads to the
+// roots, `down` from them. Assumes that an even split over equal-cost paths makes the uplinks of one switch act as one
+// link, and that switches do not block inside. Not modelled: PXN (NVLink to the device on the destination's rail first)
+// and PCIe between card and device.
 #pragma once
 
 #include <array>
@@ -30,11 +31,11 @@ struct LinkId {
 
 // All links of one kind.
 struct LinkTier {
-  std::string name;           // "nvlink", "nic", then the switches whose uplinks these are: "leaf", "spine"
-  std::int64_t count = 0;     // links in use, a direction
-  Bandwidth rate{0};          // of one link, one way, as the data sheet says it
-  double efficiency = 1.0;    // of which payload gets at best: headers, flow control
-  Time latency;               // to cross the link and the switch behind it
+  std::string name;         // "nvlink", "nic", then the switches whose uplinks these are: "leaf", "spine"
+  std::int64_t count = 0;   // links in use, a direction
+  Bandwidth rate{0};        // of one link, one way, as the data sheet says it
+  double efficiency = 1.0;  // of which payload gets at best: headers, flow control
+  Time latency;             // to cross the link and the switch behind it
   // Units of `span` devices, aligned to their size, hold `lanes` links each; a device uses the one of its rail.
   std::int64_t span = 1;
   std::int64_t lanes = 1;
@@ -49,7 +50,11 @@ class Route {
  public:
   static constexpr std::size_t max_links = 16;
   void add(LinkId link);
-  std::span<const LinkId> links() const { return {links_.data(), count_}; }
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const LinkId& operator[](std::size_t index) const { return links_[index]; }
+  const LinkId* begin() const { return links_.data(); }
+  const LinkId* end() const { return links_.data() + count_; }
 
  private:
   std::array<LinkId, max_links> links_{};
@@ -59,10 +64,10 @@ class Route {
 // What a topology of switches is made of, for `describe` and for tests against published figures.
 struct TierSummary {
   std::string name;
-  std::int64_t switches = 0;        // in the whole cluster
-  std::int64_t ports_down = 0;      // a switch: links to the tier below
-  Bandwidth up{0};                  // a switch: payload rate is up * efficiency; 0 at the roots
-  double oversubscription = 0;      // down rate over up rate; 0 at the roots
+  std::int64_t switches = 0;    // in the whole cluster
+  std::int64_t ports_down = 0;  // a switch: links to the tier below
+  Bandwidth up{0};              // a switch: payload rate is up * efficiency; 0 at the roots
+  double oversubscription = 0;  // down rate over up rate; 0 at the roots
 };
 
 class Topology {
@@ -70,9 +75,9 @@ class Topology {
   virtual ~Topology() = default;
 
   virtual std::string_view kind() const = 0;
-  virtual std::int64_t cluster_size() const = 0;   // devices that there are
-  virtual std::int64_t device_count() const = 0;   // devices that the job uses: 0 .. device_count() - 1
-  virtual std::int64_t node_size() const = 0;      // devices that share a node's switch
+  virtual std::int64_t cluster_size() const = 0;  // devices that there are
+  virtual std::int64_t device_count() const = 0;  // devices that the job uses: 0 .. device_count() - 1
+  virtual std::int64_t node_size() const = 0;     // devices that share a node's switch
   virtual std::span<const LinkTier> tiers() const = 0;
 
   // Empty from a device to itself. Throws UserError for a rank outside the job.
@@ -89,9 +94,9 @@ class Topology {
   void require_rank(Rank rank) const;
 
   // Data-sheet rates of the whole cluster.
-  virtual Bandwidth injection() const = 0;   // all devices' network cards, one way
-  virtual Bandwidth bisection() const = 0;   // between two halves cut at the roots, one way
-  virtual int diameter() const = 0;          // links on the longest route
+  virtual Bandwidth injection() const = 0;  // all devices' network cards, one way
+  virtual Bandwidth bisection() const = 0;  // between two halves cut at the roots, one way
+  virtual int diameter() const = 0;         // links on the longest route
   virtual std::span<const TierSummary> summary() const = 0;
 };
 

@@ -135,9 +135,11 @@ class PerfettoWriter {
     for (RowId row = 0; row < program_.size(); ++row) {
       if (is_drawn(row)) rows.push_back(row);
     }
-    std::stable_sort(rows.begin(), rows.end(), [this](RowId a, RowId b) {
+    std::sort(rows.begin(), rows.end(), [this](RowId a, RowId b) {
       if (timeline_.begin[a] != timeline_.begin[b]) return timeline_.begin[a] < timeline_.begin[b];
-      return program_.kind[a] != OperationKind::recv && program_.kind[b] == OperationKind::recv;
+      const bool a_receives = program_.kind[a] == OperationKind::recv;
+      const bool b_receives = program_.kind[b] == OperationKind::recv;
+      return a_receives != b_receives ? b_receives : a < b;
     });
     return rows;
   }

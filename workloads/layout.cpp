@@ -6,7 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "sim/core/errors.hpp"
 
@@ -164,16 +165,18 @@ class Checker {
 
   void check_tensor() {
     const std::int64_t t = layout_.tensor;
-    const auto divides = [&](std::int64_t n, const char* what) {
-      if (n % t != 0) {
-        error("tensor", fmt::format("{} does not divide the model's {} {}", t, n, what),
-              fmt::format("{} would work for these", divisors_near(n, t)));
-      }
-    };
-    divides(model_.heads, "heads");
-    divides(model_.kv_heads, "key/value heads");
-    divides(model_.ffn, "MLP width");
-    divides(model_.hidden, "hidden size");
+    // Which sizes it fails, and what divides all that it has to.
+    std::vector<std::string> failed;
+    std::int64_t common = 0;
+    for (const auto& [n, what] : {std::pair(model_.heads, "heads"), std::pair(model_.kv_heads, "key/value heads"),
+                                  std::pair(model_.ffn, "MLP width"), std::pair(model_.hidden, "hidden size")}) {
+      if (n % t != 0) failed.push_back(fmt::format("{} {}", what, n));
+      common = std::gcd(common, n);
+    }
+    if (!failed.empty()) {
+      error("tensor", fmt::format("{} does not divide the model's {}", t, fmt::join(failed, ", ")),
+            fmt::format("{} would work", divisors_near(common, t)));
+    }
     if (model_.vocab % t != 0) {
       error("tensor", fmt::format("{} does not divide the vocabulary of {}", t, model_.vocab),
             fmt::format("pad the vocabulary to {} (training.padded_vocabulary)", (model_.vocab + t - 1) / t * t));

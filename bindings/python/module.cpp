@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,7 +42,7 @@ void raise(const char* name, Args&&... args) {
 
 void translate(std::exception_ptr pointer) {
   try {
-    if (pointer) std::rethrow_exception(pointer);
+    if (pointer) std::rethrow_exception(std::move(pointer));
   } catch (const ConfigError& error) {
     raise("ConfigError", error.what(), error.message(), error.hint(), diagnostics_of(error));
   } catch (const UserError& error) {

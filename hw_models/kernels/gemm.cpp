@@ -4,7 +4,8 @@
 // Equations, for tiles of bm x bn and k-steps of 128 bytes; `cycles` are at the clock of the power balance:
 //   products  = 2 bm bn bk / (rate x main_loop)               cycles a step
 //   operands  = (bm + bn) 128 B / multicast / min(port, L2 rate x SMs / active)
-//   waves     = 1 + q (ceil(x) - 1) + (1 - q) (x - 1) for x = blocks / SMs > 1 (q = wave_quantisation), else 1
+//   waves     = q ceil(x) + (1 - q) x for x = blocks / SMs and q = wave_quantisation: what the library cannot fill with tiles
+//               of another size or parts of k; x counts as 1 at least where k is too short to be cut
 //   core      = waves x steps x max(products, operands) + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 - overlap))
 //   traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
 //   t         = fixed + max(core / f, traffic / HBM) + (1 - memory_overlap) min(...) + split
@@ -137,8 +138,8 @@ double operand_traffic(const Blocking& blocking, const GemmShape& shape, const D
 // A repeated product whose operands stay in the L2 reads nothing; twice as large ones are all evicted in between.
 double cold_share(const GemmShape& shape, const DeviceSpec& device, double footprint) {
   if (!shape.is_warm) return 1;
-  const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  return std::clamp(footprint / l2 - 1, 0.0, 1.0);
+  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_kept;
+  return std::clamp(footprint / kept - 1, 0.0, 1.0);
 }
 
 struct Terms {
@@ -157,7 +158,9 @@ class GemmModel {
       : shape_(shape), device_(device), constants_(device.architecture.gemm), blocking_(choose_blocking(shape, device)) {
     const double x = blocking_.blocks / device.sm.count;
     active_ = std::min<double>(device.sm.count, blocking_.blocks);
-    waves_ = x <= 1 ? 1 : 1 + constants_.wave_quantisation * (std::ceil(x) - 1) + (1 - constants_.wave_quantisation) * (x - 1);
+    const bool is_deep = as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
+    const double least = is_deep ? x : std::max(x, 1.0);
+    waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
     const double footprint = as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
     const double moved = operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
@@ -169,12 +172,12 @@ class GemmModel {
 
   Terms terms_at(Frequency clock) const {
     const StepCycles step = step_cycles(blocking_.tile, shape_, device_, active_, constants_.main_loop);
-    const double hidden = 1 + (waves_ - 1) * (1 - constants_.epilogue_overlap);
+    const double shown = 1 + std::max(waves_ - 1, 0.0) * (1 - constants_.epilogue_overlap);
     const double area = static_cast<double>(blocking_.tile.m) * blocking_.tile.n / (128.0 * 128.0);
     Terms terms;
     terms.products = waves_ * blocking_.steps * step.products / clock.value();
     terms.operands = waves_ * blocking_.steps * step.operands / clock.value();
-    terms.ends = (constants_.prologue.value() + constants_.epilogue.value() * area) * hidden / clock.value();
+    terms.ends = (constants_.prologue.value() + constants_.epilogue.value() * area) * shown / clock.value();
     terms.memory = memory_bytes_ / device_.reached_bandwidth().value();
     terms.fixed = constants_.fixed.seconds();
     if (blocking_.parts > 1) {

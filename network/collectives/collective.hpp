@@ -21,8 +21,8 @@ struct Transfer {
   bool reduce = false;
 };
 
-// What the algorithm does, chunk by chunk; all sends of a step read what was there before it. Chunks are equal parts of the
-// buffer that the call counts (all-to-all: of all ranks' buffers).
+// What the algorithm does, chunk by chunk; all sends of a step read what was there before it. Chunks are equal parts of
+// the buffer that the call counts (all-to-all: of all ranks' buffers).
 struct Schedule {
   int ranks = 0;
   int chunks = 0;
@@ -33,7 +33,8 @@ class Collective {
  public:
   virtual ~Collective() = default;
   virtual CollectiveKind kind() const = 0;
-  virtual Plan plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const = 0;
+  virtual Plan plan(const Call& call, const Group& group, const Topology& topology,
+                    const LibrarySpec& library) const = 0;
   virtual Schedule schedule(int ranks) const = 0;
 };
 

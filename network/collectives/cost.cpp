@@ -27,8 +27,7 @@ Estimate estimate(const Call& call, const Movement& movement, const GroupProfile
   if (is_coupled(movement.pattern)) {
     // The ring's hops between nodes but the last, once a pass.
     if (profile.nodes > 1) {
-      result.latency += profile.path_latency *
-                        (static_cast<double>(inter) / static_cast<double>(profile.nodes));
+      result.latency += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));
     }
   } else {
     result.latency += profile.path_latency;
@@ -56,7 +55,8 @@ Estimate estimate(const Call& call, const Movement& movement, const GroupProfile
 
 // NCCL 2.30.7, src/enqueue.cc: channels are dropped while a thread would get less than its least bytes.
 int channels_for(const Call& call, int most, const ProtocolSpec& protocol, const LibrarySpec& library) {
-  const std::int64_t worth = call.bytes.count() / (static_cast<std::int64_t>(library.threads) * protocol.bytes_per_thread);
+  const std::int64_t worth =
+      call.bytes.count() / (static_cast<std::int64_t>(library.threads) * protocol.bytes_per_thread);
   return static_cast<int>(std::clamp<std::int64_t>(worth, 1, most));
 }
 
@@ -75,12 +75,15 @@ Plan cheapest_plan(const Call& call, const Group& group, const Movement& movemen
     const ProtocolSpec* protocol;
     Estimate estimate;
   };
-  std::array<Option, 3> options{{{"ll", &library.ll, {}}, {"ll128", &library.ll128, {}}, {"simple", &library.simple, {}}}};
+  std::array<Option, 3> options{
+      {{"ll", &library.ll, {}}, {"ll128", &library.ll128, {}}, {"simple", &library.simple, {}}}};
   for (auto& option : options) option.estimate = estimate(call, movement, profile, topology, *option.protocol);
-  const auto& best = *std::ranges::min_element(options, {}, [](const Option& option) { return option.estimate.total(); });
+  const auto& best =
+      *std::ranges::min_element(options, {}, [](const Option& option) { return option.estimate.total(); });
   plan.protocol = best.name;
   const int ring_channels = profile.in_node() ? library.node_channels : library.network_channels;
-  plan.sms = channels_for(call, is_coupled(movement.pattern) ? ring_channels : library.peer_channels, *best.protocol, library);
+  plan.sms =
+      channels_for(call, is_coupled(movement.pattern) ? ring_channels : library.peer_channels, *best.protocol, library);
   plan.hbm_bytes_per_wire_byte = movement.hbm_bytes * static_cast<double>(movement.flows_at_once);
   Bundle bundle;
   bundle.traffic = {movement.pattern, call.group};

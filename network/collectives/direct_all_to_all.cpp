@@ -6,7 +6,8 @@
 
 namespace warploom {
 
-Plan DirectAllToAll::plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const {
+Plan DirectAllToAll::plan(const Call& call, const Group& group, const Topology& topology,
+                          const LibrarySpec& library) const {
   const std::int64_t n = group.member_count();
   Movement movement;
   movement.pattern = FlowPattern::all_pairs;

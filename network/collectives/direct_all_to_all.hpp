@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Direct all-to-all, as grouped sends and receives: every rank sends each other rank its part, all at once.
 //
-// Equation: one step; of the buffer that a rank sends, 1/n goes to each, and the n-th stays. Every pair is a flow of its own.
+// Equation: one step; of the buffer that a rank sends, 1/n goes to each, and the n-th stays. Every pair is a flow of
+// its own.
 #pragma once
 
 #include "network/collectives/collective.hpp"

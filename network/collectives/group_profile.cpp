@@ -3,6 +3,7 @@
 #include "network/collectives/group_profile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -52,11 +53,12 @@ Time path_latency(const TrafficShape& shape, Rank start, const Topology& topolog
     const std::int64_t count = flow.from.size();
     for (std::int64_t i = 0; i < count; ++i) {
       const Time latency = topology.latency(flow.from.at(i), flow.from.at(i) + flow.delta);
-      sum_ps += static_cast<double>(latency.ps()) * static_cast<double>(flow.units) / static_cast<double>(units_per_flow);
+      sum_ps +=
+          static_cast<double>(latency.ps()) * static_cast<double>(flow.units) / static_cast<double>(units_per_flow);
       longest = std::max(longest, latency);
     }
   }
-  return shape.coupled() ? Time::picoseconds(static_cast<std::int64_t>(sum_ps + 0.5)) : longest;
+  return shape.coupled() ? Time::picoseconds(std::llround(sum_ps)) : longest;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring all-reduce: a reduce-scatter and an all-gather around the same ring.
 //
-// Equation: 2 (n-1) steps, each rank sends 2 (n-1)/n of the buffer to its successor. Source: Patarasuk and Yuan, JPDC 2009.
+// Equation: 2 (n-1) steps, each rank sends 2 (n-1)/n of the buffer to its successor. Source: Patarasuk and Yuan, JPDC
+// 2009.
 #pragma once
 
 #include "network/collectives/collective.hpp"

@@ -6,7 +6,8 @@
 
 namespace warploom {
 
-Plan RingBroadcast::plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const {
+Plan RingBroadcast::plan(const Call& call, const Group& group, const Topology& topology,
+                         const LibrarySpec& library) const {
   Movement movement;
   movement.pattern = FlowPattern::chain;
   movement.flow_bytes = call.bytes;
@@ -19,7 +20,8 @@ Schedule RingBroadcast::schedule(int ranks) const {
   constexpr int pieces = 4;
   Schedule schedule{ranks, pieces, {}};
   for (int piece = 0; piece < pieces; ++piece) {
-    for (int rank = 0; rank + 1 < ranks; ++rank) schedule.transfers.push_back({piece + rank, rank, rank + 1, piece, false});
+    for (int rank = 0; rank + 1 < ranks; ++rank)
+      schedule.transfers.push_back({piece + rank, rank, rank + 1, piece, false});
   }
   return schedule;
 }

@@ -7,7 +7,8 @@
 
 namespace warploom {
 
-Plan RingReduceScatter::plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const {
+Plan RingReduceScatter::plan(const Call& call, const Group& group, const Topology& topology,
+                             const LibrarySpec& library) const {
   const std::int64_t n = group.member_count();
   Movement movement;
   movement.pattern = FlowPattern::ring;

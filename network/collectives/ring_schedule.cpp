@@ -12,7 +12,8 @@ void add_ring_pass(Schedule& schedule, int first_step, int offset, bool reduce) 
   const int n = schedule.ranks;
   for (int step = 0; step < n - 1; ++step) {
     for (int rank = 0; rank < n; ++rank) {
-      schedule.transfers.push_back({first_step + step, rank, modulo(rank + 1, n), modulo(rank - step - offset, n), reduce});
+      schedule.transfers.push_back(
+          {first_step + step, rank, modulo(rank + 1, n), modulo(rank - step - offset, n), reduce});
     }
   }
 }

@@ -98,7 +98,7 @@ std::vector<Box> normal_boxes(Rank base, std::span<const Stride> digits) {
     }
     ordered.push_back(digit);
   }
-  std::ranges::stable_sort(ordered, {}, &Stride::stride);
+  std::ranges::sort(ordered, {}, &Stride::stride);
   // Join what continues, so that the normal form is short.
   std::vector<Stride> joined;
   for (const auto& digit : ordered) {

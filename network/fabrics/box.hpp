@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of ranks in normal form: digits nested, strides positive and ascending, so that cutting and counting are arithmetic.
+// Boxes of ranks in normal form: digits nested, strides positive and ascending, so that cutting and counting are
+// arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ class Box {
   std::span<const Stride> digits() const { return {digits_.data(), count_}; }
   std::int64_t size() const;
   std::int64_t extent() const { return extent(count_); }  // last rank - base
-  Rank at(std::int64_t index) const;                       // ascending
+  Rank at(std::int64_t index) const;                      // ascending
   Box shifted(std::int64_t by) const;
   // Adds a digit above all others; joins it with the last where that makes one progression.
   void push(Stride digit);

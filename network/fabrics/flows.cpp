@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <unordered_map>
 
 #include "sim/core/errors.hpp"
 
@@ -30,11 +31,24 @@ bool keeps_apart(const RankBox& members, std::int64_t distance) {
   return true;
 }
 
+// A digit that runs through whole nodes as two, the place in the node and the node: the same members in the same order.
+void split_at_nodes(std::vector<Stride>& digits, std::int64_t node_size) {
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const Stride digit = digits[i];
+    if (digit.stride <= 0 || digit.stride >= node_size || node_size % digit.stride != 0) continue;
+    const std::int64_t in_node = node_size / digit.stride;
+    if (digit.count <= in_node || digit.count % in_node != 0) continue;
+    digits[i].count = in_node;
+    digits.insert(digits.begin() + static_cast<std::ptrdiff_t>(i) + 1, {digit.count / in_node, node_size});
+  }
+}
+
 }  // namespace
 
 TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size)
     : pattern_(pattern), members_(group.members), node_size_(node_size) {
   std::erase_if(members_.digits, [](const Stride& digit) { return digit.count == 1; });
+  split_at_nodes(members_.digits, node_size);
   for (const auto& digit : members_.digits) {
     if (digit.stride % node_size == 0) {
       outer_.push_back(digit);
@@ -44,7 +58,8 @@ TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t
     }
   }
   is_spread_ = inner_.empty() || keeps_apart(members_, node_size);
-  WARPLOOM_CHECK(pattern != FlowPattern::pair || group.member_count() == 2, "a pair of {} members", group.member_count());
+  WARPLOOM_CHECK(pattern != FlowPattern::pair || group.member_count() == 2, "a pair of {} members",
+                 group.member_count());
 }
 
 // A member's node follows from the digits that are whole nodes alone, unless the others carry over into the next.
@@ -85,7 +100,8 @@ void TrafficShape::add_cycle(const std::vector<Stride>& digits, bool closed, con
       sources.insert(sources.end(), digits.begin() + static_cast<std::ptrdiff_t>(level) + 1, digits.end());
       delta += digits[level].stride;
     }
-    for (const Box& from : sum_boxes(starts, members_.base + carried, sources)) flows.routed.push_back({from, delta, units});
+    for (const Box& from : sum_boxes(starts, members_.base + carried, sources))
+      flows.routed.push_back({from, delta, units});
     if (level < digits.size()) carried += (digits[level].count - 1) * digits[level].stride;
   }
 }
@@ -122,16 +138,12 @@ void TrafficShape::add_all_pairs(const Box& starts, Flows& flows) const {
 // Members by node, nodes in the order of their first member; the shares of neighbouring nodes' cards overlap.
 void TrafficShape::add_irregular(Rank start, Flows& flows) const {
   std::vector<std::vector<Rank>> nodes;
-  std::vector<std::pair<std::int64_t, std::size_t>> place;
+  std::unordered_map<std::int64_t, std::size_t> place;
   for (std::int64_t i = 0; i < members_.size(); ++i) {
     const Rank rank = start + members_.at(i);
     const std::int64_t node = rank / node_size_;
-    auto known = std::ranges::find(place, node, &std::pair<std::int64_t, std::size_t>::first);
-    if (known == place.end()) {
-      place.emplace_back(node, nodes.size());
-      nodes.emplace_back();
-      known = place.end() - 1;
-    }
+    const auto [known, is_new] = place.try_emplace(node, nodes.size());
+    if (is_new) nodes.emplace_back();
     nodes[known->second].push_back(rank);
   }
   const bool one_each = nodes.size() == static_cast<std::size_t>(members_.size());

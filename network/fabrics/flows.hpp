@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which flows a traffic is made of: boxes of flows with one displacement, never lists of flows.
 //
-// Ring and chain go from member to member where no two members share a node, or all do. Where a node holds k members of an
-// instance and there are several nodes, they are the library's rings (NCCL): k channels, rotated so that each leaves a node
-// by another member's card. Of the bytes of one hop a member's card then carries 1/k each way, its node port (k-1)/k. With
-// k in one node and k' in the next, card i feeds the cards whose k' shares overlap its own. A chain over such nodes follows
-// the ring and is charged the hop into its root, too.
+// Ring and chain go from member to member where no two members share a node, or all do. Where a node holds k members of
+// an instance and there are several nodes, they are the library's rings (NCCL): k channels, rotated so that each leaves
+// a node by another member's card. Of the bytes of one hop a member's card then carries 1/k each way, its node port
+// (k-1)/k. With k in one node and k' in the next, card i feeds the cards whose k' shares overlap its own. A chain over
+// such nodes follows the ring and is charged the hop into its root, too.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace warploom {
 
-// What a link carries of a variable is counted in parts of a flow, in whole numbers, so that sums are exact in any order.
+// What a link carries of a variable is counted in parts of a flow, in whole numbers, so that sums are exact in any
+// order.
 inline constexpr std::int64_t units_per_flow = 720'720;  // divisible by 1 to 16, 72
 
 // A flow from every rank of `from` to the rank `delta` further.
@@ -66,10 +67,10 @@ class TrafficShape {
   FlowPattern pattern_;
   RankBox members_;
   std::int64_t node_size_;
-  std::int64_t inner_extent_ = 0;   // of the member digits whose strides are not whole nodes
-  std::vector<Stride> inner_;       // in member order
-  std::vector<Stride> outer_;       // strides of whole nodes, in member order
-  bool is_spread_ = false;          // no two members of an instance share a node
+  std::int64_t inner_extent_ = 0;  // of the member digits whose strides are not whole nodes
+  std::vector<Stride> inner_;      // in member order
+  std::vector<Stride> outer_;      // strides of whole nodes, in member order
+  bool is_spread_ = false;         // no two members of an instance share a node
 };
 
 // A box of ranks plus displacements, in normal form.

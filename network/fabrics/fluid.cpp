@@ -11,7 +11,9 @@ namespace warploom {
 
 namespace {
 
-constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) { return static_cast<std::uint64_t>(event) << 32 | id; }
+constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) {
+  return static_cast<std::uint64_t>(event) << 32 | id;
+}
 
 }  // namespace
 
@@ -121,9 +123,12 @@ void FluidFabric::schedule_solve() {
 void FluidFabric::on_event(std::uint64_t payload) {
   const auto id = static_cast<std::uint32_t>(payload);
   switch (static_cast<Event>(payload >> 32)) {
-    case Event::solve: return solve();
-    case Event::flow_end: return end_flow(id);
-    case Event::empty_bundle: return end_bundle(id);
+    case Event::solve:
+      return solve();
+    case Event::flow_end:
+      return end_flow(id);
+    case Event::empty_bundle:
+      return end_bundle(id);
   }
 }
 
@@ -156,7 +161,8 @@ void FluidFabric::solve() {
   collect_connected();
   if (connected_.empty()) return;
   jobs_.clear();
-  for (const auto slot : connected_) jobs_.push_back({flows_[slot].variable, limit_of(bundles_[flows_[slot].bundle]), 0});
+  for (const auto slot : connected_)
+    jobs_.push_back({flows_[slot].variable, limit_of(bundles_[flows_[slot].bundle]), 0});
   filling_->solve(jobs_);
   ++counters_.solves;
   counters_.variables_touched += connected_.size();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fluid fabric: flows share links max-min fair at every moment, on the equitable partition, exactly and incrementally.
+// The fluid fabric: flows share links max-min fair at every moment, on the equitable partition, exactly and
+// incrementally.
 //
-// Equations: rates from water_filling.hpp; a flow of b bytes ends when the integral of its rate reaches b, to the nearest
-// picosecond; one flow alone takes b / bandwidth (latency is in the plan). Bytes are brought up to date only when the
-// variable's own rate changes, so that what happens elsewhere never touches it. Arrivals, ends and limits of one instant
-// are solved once, at its end, for the variables that are connected with them through links.
-// Assumes that congestion control settles at once and fairly, and no loss. Source: Casanova et al., SimGrid, JPDC 2014;
-// Velho et al., TOMACS 2013 (how far flow-level models hold).
+// Equations: rates from water_filling.hpp; a flow of b bytes ends when the integral of its rate reaches b, to the
+// nearest picosecond; one flow alone takes b / bandwidth (latency is in the plan). Bytes are brought up to date only
+// when the variable's own rate changes, so that what happens elsewhere never touches it. Arrivals, ends and limits of
+// one instant are solved once, at its end, for the variables that are connected with them through links. Assumes that
+// congestion control settles at once and fairly, and no loss. Source: Casanova et al., SimGrid, JPDC 2014; Velho et
+// al., TOMACS 2013 (how far flow-level models hold).
 #pragma once
 
 #include <cstdint>

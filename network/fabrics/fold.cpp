@@ -3,9 +3,7 @@
 #include "network/fabrics/fold.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <optional>
 
 #include "sim/core/errors.hpp"
 
@@ -16,8 +14,8 @@ namespace {
 // A class of variables in the making.
 struct Variables {
   std::size_t traffic = 0;
-  std::vector<Box> instances;   // coupled: where they start
-  std::vector<FlowBox> flows;   // independent
+  std::vector<Box> instances;  // coupled: where they start
+  std::vector<FlowBox> flows;  // independent
 };
 
 using Color = std::vector<Share>;
@@ -35,7 +33,7 @@ class Refiner {
   std::vector<Variables> part_instances(const Variables& variables);
   std::vector<Variables> part_flows(const Variables& variables);
   const Color& color_of_instance(const TrafficShape& shape, Rank start);
-  void color_of_flow(const FlowBox& flow, Rank from, Color& color);
+  bool flow_stays_in_nodes(const FlowBox& flow, const Box& rest, std::size_t digit) const;
   void add_route(Rank from, Rank to, std::int64_t units, Color& color);
   Folding finish() const;
 
@@ -179,6 +177,33 @@ const Color& Refiner::color_of_instance(const TrafficShape& shape, Rank start) {
   return color_;
 }
 
+// Parts what stands in `boxes` by color; `place` puts a box of one color into its part. Nothing is written down while
+// all are alike.
+template <class ColorId, class Place>
+std::vector<Variables> part_by_color(const Variables& variables, const std::vector<Reduced>& boxes, ColorId&& color_id,
+                                     Place&& place) {
+  bool all_alike = true;
+  for (std::size_t b = 0; b < boxes.size() && all_alike; ++b) {
+    const std::int64_t size = boxes[b].box.size();
+    for (std::int64_t i = 0; i < size && all_alike; ++i) all_alike = color_id(b, boxes[b].box.at(i)) == 0;
+  }
+  if (all_alike) return {variables};
+  std::vector<Variables> parts;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    const auto& [box, removed] = boxes[b];
+    std::map<std::size_t, BoxWriter> writers;
+    for (std::int64_t i = 0; i < box.size(); ++i) writers[color_id(b, box.at(i))].add(box.at(i));
+    for (auto& [id, writer] : writers) {
+      if (id >= parts.size()) parts.resize(id + 1);
+      parts[id].traffic = variables.traffic;
+      for (const Box& written : writer.finish()) {
+        for (const Box& whole : sum_boxes(written, 0, removed)) place(parts[id], b, whole);
+      }
+    }
+  }
+  return parts;
+}
+
 std::vector<Variables> Refiner::part_instances(const Variables& variables) {
   const TrafficShape& shape = shapes_[variables.traffic];
   std::vector<Reduced> boxes;
@@ -189,17 +214,14 @@ std::vector<Variables> Refiner::part_instances(const Variables& variables) {
     }));
     count += boxes.back().box.size();
   }
-  std::vector<Variables> parts;
-  if (count == 1) {
-    parts.push_back(variables);
-    return parts;
-  }
+  if (count == 1) return {variables};
   std::map<Color, std::size_t> colors;
   // Instances inside one node look alike where the nodes do.
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> by_node;
-  const auto color_id = [&](Rank start) {
+  const auto color_id = [&](std::size_t /*box*/, Rank start) {
     const bool in_node = shape.is_inside_a_node(start);
-    const std::pair<std::uint32_t, std::int64_t> place{in_node ? tree_.node_kind(start) : 0, start % topology_.node_size()};
+    const std::pair<std::uint32_t, std::int64_t> place{in_node ? tree_.node_kind(start) : 0,
+                                                       start % topology_.node_size()};
     if (in_node) {
       if (const auto known = by_node.find(place); known != by_node.end()) return known->second;
     }
@@ -207,81 +229,39 @@ std::vector<Variables> Refiner::part_instances(const Variables& variables) {
     if (in_node) by_node.emplace(place, id);
     return id;
   };
-  bool all_alike = true;
-  for (std::size_t b = 0; b < boxes.size() && all_alike; ++b) {
-    const std::int64_t size = boxes[b].box.size();
-    for (std::int64_t i = 0; i < size && all_alike; ++i) all_alike = color_id(boxes[b].box.at(i)) == 0;
-  }
-  if (all_alike) {
-    parts.push_back(variables);
-    return parts;
-  }
-  for (const auto& [box, removed] : boxes) {
-    std::map<std::size_t, BoxWriter> writers;
-    for (std::int64_t i = 0; i < box.size(); ++i) writers[color_id(box.at(i))].add(box.at(i));
-    for (auto& [id, writer] : writers) {
-      if (id >= parts.size()) parts.resize(id + 1);
-      parts[id].traffic = variables.traffic;
-      for (const Box& written : writer.finish()) {
-        for (const Box& whole : sum_boxes(written, 0, removed)) parts[id].instances.push_back(whole);
-      }
-    }
-  }
-  return parts;
+  return part_by_color(variables, boxes, color_id, [](Variables& part, std::size_t /*box*/, const Box& starts) {
+    part.instances.push_back(starts);
+  });
 }
 
-void Refiner::color_of_flow(const FlowBox& flow, Rank from, Color& color) {
-  color.clear();
-  add_route(from, from + flow.delta, flow.units, color);
+// Moving a flow by this digit keeps both its ends in their nodes.
+bool Refiner::flow_stays_in_nodes(const FlowBox& flow, const Box& rest, std::size_t digit) const {
+  const std::int64_t node = topology_.node_size();
+  if (flow.delta % node != 0 || rest.digits()[digit].stride % node == 0) return false;
+  std::int64_t extent = 0;
+  for (const auto& other : rest.digits()) {
+    if (other.stride % node != 0) extent += (other.count - 1) * other.stride;
+  }
+  return rest.base % node + extent < node;
 }
 
 std::vector<Variables> Refiner::part_flows(const Variables& variables) {
-  const std::int64_t node = topology_.node_size();
+  const auto& flows = variables.flows;
   std::vector<Reduced> boxes;
-  for (const auto& flow : variables.flows) {
+  for (const auto& flow : flows) {
     boxes.push_back(reduce(flow.from, [&](const Box& rest, std::size_t digit) {
-      if (!tree_.nodes_are_uniform() || flow.delta % node != 0 || rest.digits()[digit].stride % node == 0) return false;
-      std::int64_t extent = 0;
-      for (const auto& other : rest.digits()) {
-        if (other.stride % node != 0) extent += (other.count - 1) * other.stride;
-      }
-      return rest.base % node + extent < node;
+      return tree_.nodes_are_uniform() && flow_stays_in_nodes(flow, rest, digit);
     }));
   }
   std::map<Color, std::size_t> colors;
-  Color first;
-  bool all_alike = true;
-  for (std::size_t b = 0; b < boxes.size() && all_alike; ++b) {
-    const std::int64_t size = boxes[b].box.size();
-    for (std::int64_t i = 0; i < size && all_alike; ++i) {
-      color_of_flow(variables.flows[b], boxes[b].box.at(i), color_);
-      if (first.empty()) first = color_;
-      all_alike = color_ == first;
-    }
-  }
-  std::vector<Variables> parts;
-  if (all_alike) {
-    parts.push_back(variables);
-    return parts;
-  }
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    const auto& [box, removed] = boxes[b];
-    std::map<std::size_t, BoxWriter> writers;
-    for (std::int64_t i = 0; i < box.size(); ++i) {
-      color_of_flow(variables.flows[b], box.at(i), color_);
-      writers[colors.try_emplace(color_, colors.size()).first->second].add(box.at(i));
-    }
-    for (auto& [id, writer] : writers) {
-      if (id >= parts.size()) parts.resize(id + 1);
-      parts[id].traffic = variables.traffic;
-      for (const Box& written : writer.finish()) {
-        for (const Box& whole : sum_boxes(written, 0, removed)) {
-          parts[id].flows.push_back({whole, variables.flows[b].delta, variables.flows[b].units});
-        }
-      }
-    }
-  }
-  return parts;
+  const auto color_id = [&](std::size_t box, Rank from) {
+    color_.clear();
+    add_route(from, from + flows[box].delta, flows[box].units, color_);
+    return colors.try_emplace(color_, colors.size()).first->second;
+  };
+  return part_by_color(variables, boxes, color_id, [&flows](Variables& part, std::size_t box, const Box& from) {
+    part.flows.push_back({from, flows[box].delta, flows[box].units});
+  });
 }
 
 Folding Refiner::run() {
@@ -317,7 +297,8 @@ Folding Refiner::finish() const {
   }
   folding.variables.resize(classes_.size());
   for (std::uint32_t link = 0; link < folding.links.size(); ++link) {
-    for (const auto& share : folding.links[link].usage) folding.variables[share.id].links.push_back({link, share.units});
+    for (const auto& share : folding.links[link].usage)
+      folding.variables[share.id].links.push_back({link, share.units});
   }
   folding.of_traffic.assign(shapes_.size(), {0, 0});
   for (VariableId id = 0; id < classes_.size(); ++id) {

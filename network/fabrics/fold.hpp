@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The equitable partition of all known traffic: which flows always go at equal rates, which links are always equally full.
+// The equitable partition of all known traffic: which flows always go at equal rates, which links are always equally
+// full.
 //
-// Colour refinement (1-WL) on the graph of variables and links. A variable is a coupled instance or an independent flow.
-// Start: all variables of a traffic are one class. Repeat: links of equal use by classes are one class; variables that see
-// different link classes are parted; until none is. Then every link of a class carries the same of every variable class and
-// every variable of a class crosses the same, so that members of a class get equal max-min rates at every moment at which
-// any subset of the traffic runs, and the quotient is solved in their stead. Source: Grohe et al., "Dimension reduction via
-// colour refinement", ESA 2014.
-// Links that those below them cannot fill (LinkTier::can_bind) are left out: without them the same rates are feasible, so the
-// max-min rates are the same, and classes do not part over them.
-// Nothing here grows with the number of devices as long as the layout is regular (boxes stay boxes).
+// Colour refinement (1-WL) on the graph of variables and links. A variable is a coupled instance or an independent
+// flow. Start: all variables of a traffic are one class. Repeat: links of equal use by classes are one class; variables
+// that see different link classes are parted; until none is. Then every link of a class carries the same of every
+// variable class and every variable of a class crosses the same, so that members of a class get equal max-min rates at
+// every moment at which any subset of the traffic runs, and the quotient is solved in their stead. Source: Grohe et
+// al., "Dimension reduction via colour refinement", ESA 2014. Links that those below them cannot fill
+// (LinkTier::can_bind) are left out: without them the same rates are feasible, so the max-min rates are the same, and
+// classes do not part over them. Nothing here grows with the number of devices as long as the layout is regular (boxes
+// stay boxes).
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,12 @@
 namespace warploom {
 
 struct FoldedLink {
-  double capacity = 0;        // payload bytes a second of one link
-  std::vector<Share> usage;   // by variable, ascending: what one link of the class carries
+  double capacity = 0;       // payload bytes a second of one link
+  std::vector<Share> usage;  // by variable, ascending: what one link of the class carries
 };
 
 struct FoldedVariable {
-  std::vector<Share> links;   // by link class
+  std::vector<Share> links;  // by link class
 };
 
 struct Folding {

@@ -44,7 +44,9 @@ void count_residues(const Box& box, std::vector<std::int64_t>& counts, std::vect
       is_single = false;
     }
   }
-  const auto place = [modulus](std::int64_t rank) { return static_cast<std::size_t>((rank % modulus + modulus) % modulus); };
+  const auto place = [modulus](std::int64_t rank) {
+    return static_cast<std::size_t>((rank % modulus + modulus) % modulus);
+  };
   if (is_single) {
     counts[place(box.base)] += times;
     return;
@@ -56,7 +58,8 @@ void count_residues(const Box& box, std::vector<std::int64_t>& counts, std::vect
     scratch.assign(counts.size(), 0);
     for (std::size_t r = 0; r < now.size(); ++r) {
       if (now[r] == 0) continue;
-      const std::int64_t turns = digit.count / modulus;  // of `modulus` steps, each of which meets every residue it can alike
+      const std::int64_t turns =
+          digit.count / modulus;  // of `modulus` steps, each of which meets every residue it can alike
       for (std::int64_t x = 0; x < std::min(digit.count, modulus); ++x) {
         const std::int64_t visits = turns + (x < digit.count % modulus ? 1 : 0);
         scratch[place(static_cast<std::int64_t>(r) + x * digit.stride)] += now[r] * visits;
@@ -246,7 +249,7 @@ std::uint32_t LinkTree::add_unit(int tier, std::int64_t lanes) {
 }
 
 LinkClassId LinkTree::class_of(int tier, std::vector<Share>& usage) {
-  std::ranges::stable_sort(usage, {}, &Share::id);
+  std::ranges::sort(usage, {}, &Share::id);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < usage.size(); ++i) {
     if (kept > 0 && usage[kept - 1].id == usage[i].id) {
@@ -297,7 +300,8 @@ void LinkTree::path(Rank rank, Path& path) const {
     if (v.tier >= 0) {
       const auto tier = static_cast<std::size_t>(v.tier);
       const auto lanes = static_cast<std::uint32_t>(tiers_[tier].lanes);
-      const auto lane = lanes == 1 ? 0U : static_cast<std::uint32_t>(residue * lanes / static_cast<std::uint64_t>(node_size_));
+      const auto lane =
+          lanes == 1 ? 0U : static_cast<std::uint32_t>(residue * lanes / static_cast<std::uint64_t>(node_size_));
       path.up[tier] = links_[v.links + lane];
       path.down[tier] = links_[v.links + lanes + lane];
       if (tier == 0) return;

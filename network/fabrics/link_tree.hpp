@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The links of a tree of switches, folded: equal subtrees are stored once, and links of equal use are one class.
 //
-// The ranks are halved along the units of the tiers, from the root to the devices. What a range is crossed by, seen from
-// its own first rank, is its signature; ranges of equal size and signature share one node (hash-consing), so that a
-// periodic layout of a hundred thousand devices is a few hundred nodes and a rank's links are found in log(ranks) steps.
+// The ranks are halved along the units of the tiers, from the root to the devices. What a range is crossed by, seen
+// from its own first rank, is its signature; ranges of equal size and signature share one node (hash-consing), so that
+// a periodic layout of a hundred thousand devices is a few hundred nodes and a rank's links are found in log(ranks)
+// steps.
 #pragma once
 
 #include <array>
@@ -29,7 +30,8 @@ struct Share {
   friend auto operator<=>(const Share&, const Share&) = default;
 };
 
-// One end of a box of flows: at every rank of `ranks` flows leave (up) for or arrive (down) from the rank `peer` further.
+// One end of a box of flows: at every rank of `ranks` flows leave (up) for or arrive (down) from the rank `peer`
+// further.
 struct FlowEnd {
   VariableId variable = 0;
   Direction direction = Direction::up;
@@ -71,8 +73,8 @@ class LinkTree {
     std::int64_t left_size = 0;  // ranks of the left child
     std::uint32_t left = 0;
     std::uint32_t right = 0;
-    std::int32_t tier = -1;      // of a unit's links; -1: a cut; -2: a node
-    std::uint32_t links = 0;     // a unit's classes: lanes up, then lanes down
+    std::int32_t tier = -1;   // of a unit's links; -1: a cut; -2: a node
+    std::uint32_t links = 0;  // a unit's classes: lanes up, then lanes down
   };
   using Ends = std::vector<FlowEnd>;
 

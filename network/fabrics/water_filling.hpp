@@ -2,9 +2,9 @@
 // Max-min fair rates by progressive filling: all rates rise together until a link is full or a limit reached, what is
 // stopped there is frozen, the others rise on.
 //
-// Equation, a link: level = (capacity - sum over frozen (flows x rate)) / (sum over rising flows). The sums are whole units
-// a level, multiplied once, so that a folded and an unfolded network give bit-identical rates. Source: Bertsekas and
-// Gallager, Data Networks, section 6.5.2.
+// Equation, a link: level = (capacity - sum over frozen (flows x rate)) / (sum over rising flows). The sums are whole
+// units a level, multiplied once, so that a folded and an unfolded network give bit-identical rates. Source: Bertsekas
+// and Gallager, Data Networks, section 6.5.2.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class WaterFilling {
  private:
   struct Link {
     std::uint64_t epoch = 0;
-    std::int64_t rising = 0;   // units
-    std::int64_t freezing = 0; // units, in this round
-    double frozen = 0;         // bytes a second
+    std::int64_t rising = 0;    // units
+    std::int64_t freezing = 0;  // units, in this round
+    double frozen = 0;          // bytes a second
     double level = 0;
     std::vector<std::uint32_t> jobs;
   };

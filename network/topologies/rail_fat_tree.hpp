@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rail-optimised tree: card r of every node of a scalable unit meets at leaf r of that unit; spines join the leaves of all
-// units under them, an optional core joins those.
+// Rail-optimised tree: card r of every node of a scalable unit meets at leaf r of that unit; spines join the leaves of
+// all units under them, an optional core joins those.
 //
-// Equation: switch_tree.hpp with one switch a rail in each unit of the first tier. Traffic to another rail climbs to the
-// spine even inside a unit (PXN, which would take NVLink to the right rail first, is not modelled).
-// Source: NVIDIA DGX SuperPOD reference architecture (DGX H100: 32 nodes a scalable unit, 8 leaves).
+// Equation: switch_tree.hpp with one switch a rail in each unit of the first tier. Traffic to another rail climbs to
+// the spine even inside a unit (PXN, which would take NVLink to the right rail first, is not modelled). Source: NVIDIA
+// DGX SuperPOD reference architecture (DGX H100: 32 nodes a scalable unit, 8 leaves).
 #pragma once
 
 #include "network/topologies/switch_tree.hpp"
@@ -15,9 +15,10 @@ class RailFatTree final : public SwitchTree {
  public:
   struct Spec : SwitchTreeSpec {
     static auto fields() {
-      return field_list(field("node", &Spec::node, "the devices and the switch inside a node"),
-                        field("nic", &Spec::nic, "the network cards of a node, one a rail"),
-                        field("tiers", &Spec::tiers, "leaf (`of` nodes a scalable unit), spine, and so on to the root"));
+      return field_list(
+          field("node", &Spec::node, "the devices and the switch inside a node"),
+          field("nic", &Spec::nic, "the network cards of a node, one a rail"),
+          field("tiers", &Spec::tiers, "leaf (`of` nodes a scalable unit), spine, and so on to the root"));
     }
     static void check(const Spec& spec, const ConfigValue& at, Diagnostics& diagnostics);
   };

@@ -103,8 +103,8 @@ void SwitchTree::add_switches(const NicSpec& nic, std::span<const SwitchTierSpec
     uplinks.can_bind = uplinks.payload().value() < through * (1 - 1e-12);
     through_below = std::min(through, uplinks.payload().value());
     const std::int64_t switches = cluster_size_ / span * lanes;
-    summary_.push_back({tier.name, switches, ports, is_root ? Bandwidth{0} : uplinks.rate,
-                        is_root ? 0 : tier.oversubscription});
+    summary_.push_back(
+        {tier.name, switches, ports, is_root ? Bandwidth{0} : uplinks.rate, is_root ? 0 : tier.oversubscription});
     if (is_root) break;
     bisection_ = std::min(bisection_, uplinks.rate * switches / 2);
     rate_below = uplinks.rate;

@@ -2,7 +2,8 @@
 // A tree of switches over nodes: what the fat trees and the single node have in common, and their parameters.
 //
 // Equations. Unit of tier t = `of` units of tier t - 1 (the first: `of` nodes). A switch's uplinks carry
-// up = down / oversubscription, down the sum of the links below it. A flow climbs to the first switch that both ends share.
+// up = down / oversubscription, down the sum of the links below it. A flow climbs to the first switch that both ends
+// share.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,13 @@ struct NvlinkSpec {
   double efficiency = 1.0;
   Time latency = Time::zero();
   static auto fields() {
-    return field_list(field("links", &NvlinkSpec::links, "links from a device into the node's switch").in(1, 1024),
-                      field("rate", &NvlinkSpec::rate, "of one link, one way, as the data sheet says it").positive(),
-                      field("efficiency", &NvlinkSpec::efficiency, "share of the rate that payload gets at best").optional().in(0.01, 1),
-                      field("latency", &NvlinkSpec::latency, "to cross a link, half the way through the switch included").optional());
+    return field_list(
+        field("links", &NvlinkSpec::links, "links from a device into the node's switch").in(1, 1024),
+        field("rate", &NvlinkSpec::rate, "of one link, one way, as the data sheet says it").positive(),
+        field("efficiency", &NvlinkSpec::efficiency, "share of the rate that payload gets at best")
+            .optional()
+            .in(0.01, 1),
+        field("latency", &NvlinkSpec::latency, "to cross a link, half the way through the switch included").optional());
   }
 };
 
@@ -45,10 +49,11 @@ struct NicSpec {
   double efficiency = 1.0;
   Time latency = Time::zero();
   static auto fields() {
-    return field_list(field("count", &NicSpec::count, "network cards of a node").in(1, 1024),
-                      field("rate", &NicSpec::rate, "of one card, one way").positive(),
-                      field("efficiency", &NicSpec::efficiency, "share of the rate that payload gets at best").optional().in(0.01, 1),
-                      field("latency", &NicSpec::latency, "to cross the cable between card and switch, and the switch").optional());
+    return field_list(
+        field("count", &NicSpec::count, "network cards of a node").in(1, 1024),
+        field("rate", &NicSpec::rate, "of one card, one way").positive(),
+        field("efficiency", &NicSpec::efficiency, "share of the rate that payload gets at best").optional().in(0.01, 1),
+        field("latency", &NicSpec::latency, "to cross the cable between card and switch, and the switch").optional());
   }
 };
 
@@ -59,11 +64,18 @@ struct SwitchTierSpec {
   std::optional<double> efficiency;
   Time latency = Time::zero();
   static auto fields() {
-    return field_list(field("name", &SwitchTierSpec::name, "what the switches are called: leaf, spine, core"),
-                      field("of", &SwitchTierSpec::of, "units of the tier below (the first: nodes) under one switch").in(1, 1'000'000),
-                      field("oversubscription", &SwitchTierSpec::oversubscription, "bandwidth down over bandwidth up; the last tier has no uplinks").optional().in(0.1, 1000),
-                      field("efficiency", &SwitchTierSpec::efficiency, "share of the uplinks' rate that payload gets at best; default: the card's").in(0.01, 1),
-                      field("latency", &SwitchTierSpec::latency, "to cross an uplink and the switch behind it").optional());
+    return field_list(
+        field("name", &SwitchTierSpec::name, "what the switches are called: leaf, spine, core"),
+        field("of", &SwitchTierSpec::of, "units of the tier below (the first: nodes) under one switch")
+            .in(1, 1'000'000),
+        field("oversubscription", &SwitchTierSpec::oversubscription,
+              "bandwidth down over bandwidth up; the last tier has no uplinks")
+            .optional()
+            .in(0.1, 1000),
+        field("efficiency", &SwitchTierSpec::efficiency,
+              "share of the uplinks' rate that payload gets at best; default: the card's")
+            .in(0.01, 1),
+        field("latency", &SwitchTierSpec::latency, "to cross an uplink and the switch behind it").optional());
   }
 };
 

@@ -6,9 +6,8 @@
 //    a partly hidden kernel: in proportion). So communication under a kernel costs nothing here but interference.
 // 2. Where no kernel runs, a running copy row owns, in the same way.
 // 3. A gap that is left ends where a kernel K begins. Walk backwards through what made K begin (Timeline::release):
-//    - a communication row C of this role released K: inside [C.begin, C.end) it is C's cause (exposed_tp, ...).
-//    Between
-//      C.ready, when this role came, and C.begin, when the last party came, it is `host` if that party was late because
+//    - a communication row C of this role released K: inside [C.begin, C.end) it is C's cause (exposed_tp, ...). From
+//      C.ready, when this role came, to C.begin, when the last party came, it is `host` if that party was late because
 //      of its host (Release::host), else `bubble` if C is a send or recv or spans the pipeline, else `skew`;
 //    - the host launched a row late (Release::host): `host` back to the end of the host row before, and
 //    - host rows themselves (data loading, a checkpoint, a synchronisation) charge their own cause;

@@ -21,8 +21,7 @@ std::vector<std::vector<MemoryChange>> memory_changes(const Program& program, co
     }
   }
   for (auto& of_role : changes) {
-    std::stable_sort(of_role.begin(), of_role.end(),
-                     [](const MemoryChange& a, const MemoryChange& b) { return a.at < b.at; });
+    std::sort(of_role.begin(), of_role.end(), [](const MemoryChange& a, const MemoryChange& b) { return a.at < b.at; });
   }
   return changes;
 }

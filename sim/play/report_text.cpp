@@ -113,7 +113,8 @@ ShownRoles choose_roles(std::size_t roles, std::string_view most, std::string_vi
     for (const auto i : order) shown.roles.push_back({i, name(i)});
     return shown;
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return measure(a) < measure(b); });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return measure(a) != measure(b) ? measure(a) < measure(b) : a < b; });
   std::map<std::size_t, std::string> labels;
   const auto say = [&](std::size_t index, std::string_view what) {
     auto& label = labels[index];
@@ -172,8 +173,9 @@ std::string where_the_time_goes(const Report& report) {
   for (std::size_t cause = 0; cause < cause_count; ++cause) {
     if (report.seconds[cause] > 0 || report.critical_path_by_cause[cause] > Time::zero()) causes.push_back(cause);
   }
-  std::stable_sort(causes.begin(), causes.end(),
-                   [&](std::size_t a, std::size_t b) { return report.seconds[a] > report.seconds[b]; });
+  std::sort(causes.begin(), causes.end(), [&](std::size_t a, std::size_t b) {
+    return report.seconds[a] != report.seconds[b] ? report.seconds[a] > report.seconds[b] : a < b;
+  });
   TextTable table({"cause", "mean", "share", "", "critical path", "share"});
   table.align_left(3);
   double sum = 0;
@@ -207,7 +209,9 @@ std::string critical_operations(const Report& report, const Program& program) {
   }
   if (by_name.empty()) return {};
   std::vector<std::pair<std::string, Time>> order(by_name.begin(), by_name.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::string text =
       fmt::format("critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i) {

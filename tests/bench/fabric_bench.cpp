@@ -18,8 +18,8 @@ constexpr std::int64_t stages = 16;
 
 Network cluster(const std::string& name, std::int64_t devices) {
   const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml",
-                                 {"network.tiers[2].of=64"}, library);
+  const auto value =
+      load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", {"network.tiers[2].of=64"}, library);
   Diagnostics diagnostics;
   auto made = make_network(*value.find("network"), *value.find("library"), devices, diagnostics);
   diagnostics.throw_if_any();
@@ -150,7 +150,8 @@ bool grows(const std::string& name) {
   const auto& large = sizes[65536];
   const bool bad = large[0] > small[0] + 64 || large[1] > small[1] + 16 || large[2] > 4 * small[2];
   std::cerr << name << ": link classes " << small[0] << " -> " << large[0] << ", variables " << small[1] << " -> "
-            << large[1] << ", tree vertices " << small[2] << " -> " << large[2] << (bad ? "  GROWS WITH DEVICES\n" : "\n");
+            << large[1] << ", tree vertices " << small[2] << " -> " << large[2]
+            << (bad ? "  GROWS WITH DEVICES\n" : "\n");
   return bad;
 }
 

@@ -112,7 +112,8 @@ struct Score {
 };
 
 // Rings of one node: what these predictions are for. Where NCCL takes NVLS they are not compared.
-void expect_node_within(const std::string& cluster_name, const std::string& device, double all_within, double large_within) {
+void expect_node_within(const std::string& cluster_name, const std::string& device, double all_within,
+                        double large_within) {
   const auto rows = measured();
   if (rows.empty()) GTEST_SKIP() << "WARPLOOM_DATA is not set";
   const auto network = cluster(cluster_name, 8);
@@ -125,7 +126,8 @@ void expect_node_within(const std::string& cluster_name, const std::string& devi
     if (!kind || row.nodes != 1 || (row.device != device && !is_forced_ring)) continue;
     if (is_forced_ring && row.bytes < 8 << 20) continue;  // a launch offset of one process with eight threads
     if (row.library == "nccl 2.23") continue;             // noisier repeats of the same
-    const bool is_nvls = row.device == "h100_sxm" && *kind == CollectiveKind::all_reduce && row.gpus == 8 && row.bytes > 1 << 20;
+    const bool is_nvls =
+        row.device == "h100_sxm" && *kind == CollectiveKind::all_reduce && row.gpus == 8 && row.bytes > 1 << 20;
     if (is_nvls) continue;
     const double predicted = predicted_us(network, *kind, row.gpus, row.bytes);
     all.add(predicted, row.time_us);
@@ -136,9 +138,9 @@ void expect_node_within(const std::string& cluster_name, const std::string& devi
   for (const auto& [op, score] : by_op) {
     ::testing::Test::RecordProperty(op + "_mape_percent", std::to_string(100 * score.mape()));
   }
-  std::cout << device << ": " << all.count << " points, MAPE " << 100 * all.mape() << "%, bias " << 100 * all.bias / all.count
-            << "%, worst " << 100 * all.worst << "%; 64 MiB and more: " << large.count << " points, MAPE " << 100 * large.mape()
-            << "%, worst " << 100 * large.worst << "%\n";
+  std::cout << device << ": " << all.count << " points, MAPE " << 100 * all.mape() << "%, bias "
+            << 100 * all.bias / all.count << "%, worst " << 100 * all.worst << "%; 64 MiB and more: " << large.count
+            << " points, MAPE " << 100 * large.mape() << "%, worst " << 100 * large.worst << "%\n";
   EXPECT_LT(all.mape(), all_within);
   EXPECT_LT(large.mape(), large_within);
 }
@@ -157,7 +159,8 @@ TEST(MeasuredCollectives, LargeAllReducesOverManyNodes) {
   Score score;
   for (const auto& row : rows) {
     if (row.op != "all_reduce" || row.nodes < 4 || !has_400_gigabits(row) || row.bytes < 1 << 30) continue;
-    const double predicted = predicted_us(cluster("dgx_h100", row.gpus), CollectiveKind::all_reduce, row.gpus, row.bytes);
+    const double predicted =
+        predicted_us(cluster("dgx_h100", row.gpus), CollectiveKind::all_reduce, row.gpus, row.bytes);
     score.add(predicted, row.time_us);
     std::cout << row.fabric << ", " << row.gpus << " ranks, " << (row.bytes >> 20) << " MiB: " << predicted / 1000
               << " ms, measured " << row.time_us / 1000 << " ms\n";
@@ -172,9 +175,11 @@ TEST(MeasuredCollectives, TwoNodesAreStillSlowerThanNvlsTree) {
   if (rows.empty()) GTEST_SKIP() << "WARPLOOM_DATA is not set";
   Score score;
   for (const auto& row : rows) {
-    if (row.op != "all_reduce" || row.nodes != 2 || !has_400_gigabits(row) || row.bytes < std::int64_t{4} << 30) continue;
+    if (row.op != "all_reduce" || row.nodes != 2 || !has_400_gigabits(row) || row.bytes < std::int64_t{4} << 30)
+      continue;
     if (row.device.find("H100") == std::string::npos) continue;
-    score.add(predicted_us(cluster("dgx_h100", row.gpus), CollectiveKind::all_reduce, row.gpus, row.bytes), row.time_us);
+    score.add(predicted_us(cluster("dgx_h100", row.gpus), CollectiveKind::all_reduce, row.gpus, row.bytes),
+              row.time_us);
   }
   ASSERT_GT(score.count, 3);
   std::cout << score.count << " points, bias " << 100 * score.bias / score.count << "%\n";

@@ -45,7 +45,7 @@ TEST(Device, EveryLibraryDeviceIsWholeAndItsChecksFollow) {
 TEST(DeviceCheck, ShowsTheArithmeticWhenAPeakDoesNotFollow) {
   const std::string text = mistakes_of("use: h100_sxm\ncheck: {bf16: 1200 TFLOP/s}\n");
   EXPECT_THAT(text, AllOf(HasSubstr("mine.yaml:2"), HasSubstr("`check.bf16`"),
-                          HasSubstr("132 SMs x 4096 FLOP a clock x 1.83 GHz = 989 TFLOP/s, not 1200 TFLOP/s")));
+                          HasSubstr("132 SMs x 4096 FLOP a clock x 1.83 GHz = 989 TFLOP/s, not 1.2 PFLOP/s")));
 }
 
 TEST(DeviceCheck, AllowsTwoPercent) {

@@ -44,8 +44,9 @@ TEST(Fluid, ALateArrivalSlowsFromItsOwnStart) {
 }
 
 TEST(Fluid, ALimitHoldsForAFlowAndWhatItLeavesGoesToTheOther) {
-  FabricBench bench(test::topology(test::one_node_text, 8), {group({{2, 1}}, {}, 0), group({{2, -1}}, {}, 2)},
-                    {{0_s, bundle(FlowPattern::pair, 0, 1_GB, 100_GBps)}, {0_s, bundle(FlowPattern::pair, 1, 3500_MB)}});
+  FabricBench bench(
+      test::topology(test::one_node_text, 8), {group({{2, 1}}, {}, 0), group({{2, -1}}, {}, 2)},
+      {{0_s, bundle(FlowPattern::pair, 0, 1_GB, 100_GBps)}, {0_s, bundle(FlowPattern::pair, 1, 3500_MB)}});
   const auto& ends = bench.run();
   EXPECT_EQ(ends[0].time, 10_ms);
   EXPECT_EQ(ends[1].time, 10_ms);
@@ -77,7 +78,8 @@ TEST(Fluid, NothingToSendEndsAtOnceButNotInsideStart) {
 
 TEST(Fluid, EveryBundleEndsOnce) {
   std::vector<FabricBench::Start> starts;
-  for (int i = 0; i < 50; ++i) starts.push_back({Time::picoseconds(i * 1000), bundle(FlowPattern::ring, 0, Bytes(i * 100))});
+  for (int i = 0; i < 50; ++i)
+    starts.push_back({Time::picoseconds(i * 1000), bundle(FlowPattern::ring, 0, Bytes(i * 100))});
   FabricBench bench(test::topology(test::one_node_text, 8), {group({{8, 1}}, {})}, starts);
   for (const auto& end : bench.run()) EXPECT_EQ(end.calls, 1);
 }
@@ -86,7 +88,8 @@ TEST(Fluid, AnArrivalInADisjointPartTouchesNoOtherVariable) {
   // Rings of two nodes each: nothing in common.
   const auto clos = test::topology(test::clos_text, 768);
   const std::vector<Group> groups = {group({{8, 1}}, {}, 0), group({{8, 1}}, {}, 8)};
-  FabricBench bench(clos, groups, {{0_s, bundle(FlowPattern::ring, 0, 1_GB)}, {100_us, bundle(FlowPattern::ring, 1, 1_GB)}});
+  FabricBench bench(clos, groups,
+                    {{0_s, bundle(FlowPattern::ring, 0, 1_GB)}, {100_us, bundle(FlowPattern::ring, 1, 1_GB)}});
   while (bench.engine().now() < 100_us) bench.engine().step();
   const auto before = bench.fabric().counters();
   EXPECT_EQ(before.variables_touched, 1U);
@@ -107,26 +110,31 @@ TEST(Fluid, ArrivalsOfOneInstantAreSolvedOnce) {
 
 TEST(Fluid, ARingOverNodesWithSeveralMembersLeavesByEveryCard) {
   // 4 nodes x 8 members: of each hop's bytes a card carries 1/8, a node port 7/8.
-  const auto rails = test::topology("kind: rail_fat_tree\n" + test::node_text + "tiers: [{name: leaf, of: 4}, {name: spine, of: 4}]\n", 128);
+  const auto rails = test::topology(
+      "kind: rail_fat_tree\n" + test::node_text + "tiers: [{name: leaf, of: 4}, {name: spine, of: 4}]\n", 128);
   FabricBench bench(rails, {group({{32, 1}}, {})}, {{0_s, bundle(FlowPattern::ring, 0, 8_GB)}});
   EXPECT_EQ(bench.run()[0].time, 8_GB / (card * 8));
 }
 
 TEST(Fluid, ANodePortBoundsARingThatCardsWouldLetGoFaster) {
-  const std::string slow_node = "kind: fat_tree\nnode: {gpus: 8, nvlink: {links: 1, rate: 70 GB/s}}\nnic: {count: 8, rate: 50 GB/s}\ntiers: [{name: rack, of: 4}]\n";
+  const std::string slow_node =
+      "kind: fat_tree\nnode: {gpus: 8, nvlink: {links: 1, rate: 70 GB/s}}\nnic: {count: 8, rate: 50 GB/s}\ntiers: "
+      "[{name: rack, of: 4}]\n";
   FabricBench bench(test::topology(slow_node, 32), {group({{32, 1}}, {})}, {{0_s, bundle(FlowPattern::ring, 0, 8_GB)}});
   EXPECT_EQ(bench.run()[0].time, 8_GB / 80_GBps);  // 7/8 of it through 70 GB/s
 }
 
 TEST(Fluid, ARingOverNodesWithUnequalSharesIsBoundByTheFewestCards) {
   // 12 members: 8 in the first node, 4 in the second.
-  FabricBench bench(test::topology(test::clos_text, 768), {group({{12, 1}}, {})}, {{0_s, bundle(FlowPattern::ring, 0, 4_GB)}});
+  FabricBench bench(test::topology(test::clos_text, 768), {group({{12, 1}}, {})},
+                    {{0_s, bundle(FlowPattern::ring, 0, 4_GB)}});
   EXPECT_EQ(bench.run()[0].time, 4_GB / (card * 4));
 }
 
 TEST(Fluid, AnAllToAllSharesEveryCardAmongItsFlows) {
   // 4 nodes, one member each: every card sends 3 flows.
-  FabricBench bench(test::topology("kind: fat_tree\n" + test::node_text + "tiers: [{name: rack, of: 4}]\n", 32), {group({{4, 8}}, {})}, {{0_s, bundle(FlowPattern::all_pairs, 0, 1_GB)}});
+  FabricBench bench(test::topology("kind: fat_tree\n" + test::node_text + "tiers: [{name: rack, of: 4}]\n", 32),
+                    {group({{4, 8}}, {})}, {{0_s, bundle(FlowPattern::all_pairs, 0, 1_GB)}});
   const auto& ends = bench.run();
   EXPECT_EQ(ends[0].time, 3_GB / card);
   EXPECT_TRUE(ends[0].alike);
@@ -135,14 +143,17 @@ TEST(Fluid, AnAllToAllSharesEveryCardAmongItsFlows) {
 
 TEST(Fluid, OversubscriptionBoundsWhatCrossesIt) {
   // All 96 devices of pod 0 send to pod 1 at once: 96 cards over 7.
-  FabricBench bench(test::topology(test::clos_text, 768), {group({{2, 96}}, {{96, 1}})}, {{0_s, bundle(FlowPattern::pair, 0, 1_GB)}});
+  FabricBench bench(test::topology(test::clos_text, 768), {group({{2, 96}}, {{96, 1}})},
+                    {{0_s, bundle(FlowPattern::pair, 0, 1_GB)}});
   EXPECT_EQ(bench.run()[0].time, 1_GB / (card / 7));
 }
 
 TEST(Fluid, FlowsOfUnequalShareEndApartAndSaySo) {
   // Each of a pod's 12 nodes sends to the next; what the last sends crosses into pod 1.
   const Group both = group({{2, 8}}, {{12, 8}, {8, 1}});
-  const std::string thin = "kind: fat_tree\n" + test::node_text + "tiers: [{name: rack, of: 2}, {name: pod, of: 6, oversubscription: 96}, {name: core, of: 8}]\n";
+  const std::string thin =
+      "kind: fat_tree\n" + test::node_text +
+      "tiers: [{name: rack, of: 2}, {name: pod, of: 6, oversubscription: 96}, {name: core, of: 8}]\n";
   FabricBench bench(test::topology(thin, 768), {both}, {{0_s, bundle(FlowPattern::pair, 0, 1_GB)}});
   const auto& ends = bench.run();
   EXPECT_FALSE(ends[0].alike);

@@ -68,7 +68,8 @@ TEST(Network, AJobLargerThanTheClusterIsToldWhatThereIs) {
   const auto large = made("meta_24k_h100", 30'000);
   EXPECT_EQ(large.network.topology, nullptr);
   EXPECT_NE(large.text().find("the job wants 30000 devices; the cluster has 24576"), std::string::npos) << large.text();
-  EXPECT_NE(large.text().find("1 core, 8 pod, 1536 rack, 3072 node of 8 devices each"), std::string::npos) << large.text();
+  EXPECT_NE(large.text().find("1 core, 8 pod, 1536 rack, 3072 node of 8 devices each"), std::string::npos)
+      << large.text();
 }
 
 TEST(Network, EachRunHasItsOwnFabric) {

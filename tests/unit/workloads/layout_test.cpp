@@ -98,7 +98,7 @@ TEST(Layout, SaysWhichSizesDivideTheDevices) {
 TEST(Layout, SaysWhatTensorSizesDivideTheModel) {
   Layout layout = t2();
   layout.tensor = 16;
-  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("tensor: 16 does not divide the model's 8 key/value heads | 4 or 8 would work"));
+  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("tensor: 16 does not divide the model's key/value heads 8 | 4 or 8 would work"));
   Model odd = llama();
   odd.vocab = 50257;
   EXPECT_THAT(problems(t2(), t2_needs, odd), HasSubstr("pad the vocabulary to 50264"));
