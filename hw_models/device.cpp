@@ -54,7 +54,8 @@ void check_peak(const DeviceSpec& device, const PeakCheck& peak, const ConfigVal
   const auto& rates = peak.rate_map == "tensor" ? device.tensor : device.sparse_tensor;
   const auto rate = rates.find(peak.type);
   if (!is_vector && rate == rates.end()) {
-    diagnostics.error(check->origin(), check->path(), fmt::format("`{}` has no rate for `{}`", peak.rate_map, peak.type),
+    diagnostics.error(check->origin(), check->path(),
+                      fmt::format("`{}` has no rate for `{}`", peak.rate_map, peak.type),
                       fmt::format("add it to `{}`, or remove it here", peak.rate_map));
     return;
   }
@@ -78,7 +79,8 @@ void check_types(const std::map<std::string, double>& rates, std::string_view ke
     if (found) continue;
     const auto value = find_path(at, key, type);
     diagnostics.error(value ? value->origin() : at.origin(), at.path_of(key) + "." + type,
-                      fmt::format("expected a data type, one of {}, got `{}`", join(known), type), suggestion(type, known));
+                      fmt::format("expected a data type, one of {}, got `{}`", join(known), type),
+                      suggestion(type, known));
   }
 }
 
@@ -99,7 +101,9 @@ FlopRate DeviceSpec::peak_at(DataType type, Frequency at) const {
   return FlopRate(sm.count * tensor_flops_per_cycle(type) * at.value());
 }
 
-FlopRate DeviceSpec::vector_peak_at(Frequency at) const { return FlopRate(sm.count * 2 * sm.vector_lanes * at.value()); }
+FlopRate DeviceSpec::vector_peak_at(Frequency at) const {
+  return FlopRate(sm.count * 2 * sm.vector_lanes * at.value());
+}
 
 Bandwidth DeviceSpec::l2_bandwidth_at(Frequency at) const {
   return Bandwidth(sm.count * l2.bytes_per_cycle_per_sm * at.value());
@@ -108,7 +112,8 @@ Bandwidth DeviceSpec::l2_bandwidth_at(Frequency at) const {
 void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnostics& diagnostics) {
   check_types(device.tensor, "tensor", at, diagnostics);
   check_types(device.sparse_tensor, "sparse_tensor", at, diagnostics);
-  for (const auto& [type, rate] : device.data_sheet_peaks) check_peak(device, {"check", "tensor", type, rate}, at, diagnostics);
+  for (const auto& [type, rate] : device.data_sheet_peaks)
+    check_peak(device, {"check", "tensor", type, rate}, at, diagnostics);
   for (const auto& [type, rate] : device.data_sheet_sparse_peaks) {
     check_peak(device, {"sparse_check", "sparse_tensor", type, rate}, at, diagnostics);
   }
@@ -117,13 +122,18 @@ void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnost
     diagnostics.error(value ? value->origin() : at.origin(), value ? value->path() : at.path(), message);
   };
   if (device.memory.usable > device.memory.capacity) {
-    report("memory", "usable", fmt::format("{} usable, of {} in all", to_string(device.memory.usable), to_string(device.memory.capacity)));
+    report("memory", "usable",
+           fmt::format("{} usable, of {} in all", to_string(device.memory.usable), to_string(device.memory.capacity)));
   }
   if (device.clock.data_sheet > device.clock.max) {
-    report("clock", "data_sheet", fmt::format("{} is more than the highest clock, {}", to_string(device.clock.data_sheet), to_string(device.clock.max)));
+    report("clock", "data_sheet",
+           fmt::format("{} is more than the highest clock, {}", to_string(device.clock.data_sheet),
+                       to_string(device.clock.max)));
   }
   if (device.power.idle >= device.power.limit) {
-    report("power", "idle", fmt::format("{} idle leaves nothing of a limit of {}", to_string(device.power.idle), to_string(device.power.limit)));
+    report("power", "idle",
+           fmt::format("{} idle leaves nothing of a limit of {}", to_string(device.power.idle),
+                       to_string(device.power.limit)));
   }
   if (device.architecture.gemm.tiles.empty()) report("architecture", "gemm", "expected at least one tile");
 }

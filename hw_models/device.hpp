@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device as data: units, clocks, rates, memories, power, and the constants of its architecture's kernels.
 //
-// Peaks are derived: SMs x clock x FLOP a clock and SM. A data-sheet peak may stand in `check`; it must follow from them
-// within 2%, and says nothing once something above the file it is written in (another file, the command line) has
+// Peaks are derived: SMs x clock x FLOP a clock and SM. A data-sheet peak may stand in `check`; it must follow from
+// them within 2%, and says nothing once something above the file it is written in (another file, the command line) has
 // changed one of its inputs.
 #pragma once
 
@@ -30,7 +30,9 @@ struct SmSpec {
         field("threads", &SmSpec::threads, "resident threads an SM at most").optional().in(32, 65536),
         field("shared_memory", &SmSpec::shared_memory, "shared memory that the blocks of an SM may use").positive(),
         field("shared_memory_bytes_per_cycle", &SmSpec::shared_memory_bytes_per_cycle,
-              "bytes a clock between shared memory and an SM's units").optional().in(1, 65536),
+              "bytes a clock between shared memory and an SM's units")
+            .optional()
+            .in(1, 65536),
         field("vector_lanes", &SmSpec::vector_lanes, "FP32 multiply-adds a clock and SM").in(1, 65536),
         field("special_function_lanes", &SmSpec::special_function_lanes, "exponentials a clock and SM").in(1, 65536));
   }
@@ -40,9 +42,10 @@ struct ClockSpec {
   Frequency max{0};
   Frequency data_sheet{0};
   static auto fields() {
-    return field_list(field("max", &ClockSpec::max, "highest clock, when power allows").in(1_MHz, 100_GHz),
-                      field("data_sheet", &ClockSpec::data_sheet, "clock that the data sheet's tensor peaks are quoted at")
-                          .in(1_MHz, 100_GHz));
+    return field_list(
+        field("max", &ClockSpec::max, "highest clock, when power allows").in(1_MHz, 100_GHz),
+        field("data_sheet", &ClockSpec::data_sheet, "clock that the data sheet's tensor peaks are quoted at")
+            .in(1_MHz, 100_GHz));
   }
 };
 
@@ -53,7 +56,8 @@ struct L2Spec {
   static auto fields() {
     return field_list(
         field("capacity", &L2Spec::capacity, "all of it").positive(),
-        field("bytes_per_cycle_per_sm", &L2Spec::bytes_per_cycle_per_sm, "read bandwidth when every SM reads").in(0.01, 65536),
+        field("bytes_per_cycle_per_sm", &L2Spec::bytes_per_cycle_per_sm, "read bandwidth when every SM reads")
+            .in(0.01, 65536),
         field("latency", &L2Spec::latency, "from an SM's load to its data, idle").in(1_cycles, 100000_cycles));
   }
 };
@@ -79,8 +83,9 @@ struct LaunchSpec {
   Time graph;
   Time stream;
   static auto fields() {
-    return field_list(field("graph", &LaunchSpec::graph, "gap between dependent kernels of a captured graph").at_most(1_s),
-                      field("stream", &LaunchSpec::stream, "gap between dependent kernels of a stream").at_most(1_s));
+    return field_list(
+        field("graph", &LaunchSpec::graph, "gap between dependent kernels of a captured graph").at_most(1_s),
+        field("stream", &LaunchSpec::stream, "gap between dependent kernels of a stream").at_most(1_s));
   }
 };
 
@@ -115,7 +120,7 @@ struct DeviceSpec {
   double tensor_flops_per_cycle(DataType type) const;  // a clock and SM, dense
   FlopRate peak(DataType type) const;                  // at the data sheet's clock, dense
   FlopRate peak_at(DataType type, Frequency clock) const;
-  FlopRate vector_peak_at(Frequency clock) const;      // FP32 on the vector lanes, multiply-add = 2
+  FlopRate vector_peak_at(Frequency clock) const;  // FP32 on the vector lanes, multiply-add = 2
   Bandwidth reached_bandwidth() const { return memory.bandwidth * memory.reached; }
   Bandwidth l2_bandwidth_at(Frequency clock) const;
   // FLOP a byte at which peak arithmetic and raw memory bandwidth meet.
@@ -131,13 +136,16 @@ struct DeviceSpec {
         field("clock", &DeviceSpec::clock, "clocks of the SMs"),
         field("tensor", &DeviceSpec::tensor, "tensor FLOP a clock and SM by data type, dense").in(1, 1e9),
         field("sparse_tensor", &DeviceSpec::sparse_tensor, "tensor FLOP a clock and SM by data type with 2:4 sparsity")
-            .optional().in(1, 1e9),
-        field("l2", &DeviceSpec::l2, "second-level cache"),
-        field("memory", &DeviceSpec::memory, "device memory (HBM)"),
+            .optional()
+            .in(1, 1e9),
+        field("l2", &DeviceSpec::l2, "second-level cache"), field("memory", &DeviceSpec::memory, "device memory (HBM)"),
         field("launch", &DeviceSpec::launch, "gaps between kernels"),
         field("power", &DeviceSpec::power, "limit and idle power"),
-        field("check", &DeviceSpec::data_sheet_peaks, "data-sheet peaks that must follow, by data type or `vector`").optional(),
-        field("sparse_check", &DeviceSpec::data_sheet_sparse_peaks, "data-sheet peaks with 2:4 sparsity that must follow").optional(),
+        field("check", &DeviceSpec::data_sheet_peaks, "data-sheet peaks that must follow, by data type or `vector`")
+            .optional(),
+        field("sparse_check", &DeviceSpec::data_sheet_sparse_peaks,
+              "data-sheet peaks with 2:4 sparsity that must follow")
+            .optional(),
         field("architecture", &DeviceSpec::architecture, "constants that all devices of its architecture share"));
   }
   static void check(const DeviceSpec& device, const ConfigValue& at, Diagnostics& diagnostics);

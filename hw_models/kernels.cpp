@@ -20,15 +20,9 @@ namespace warploom {
 
 std::span<const KernelFamily* const> kernel_families() {
   static const KernelFamily* const families[] = {
-      &gemm_family(),
-      &flash_attention_family(),
-      &norm_family(),
-      &activation_family(),
-      &rotary_family(),
-      &element_wise_family(),
-      &embedding_family(),
-      &cross_entropy_family(),
-      &optimizer_update_family(),
+      &gemm_family(),       &flash_attention_family(), &norm_family(),
+      &activation_family(), &rotary_family(),          &element_wise_family(),
+      &embedding_family(),  &cross_entropy_family(),   &optimizer_update_family(),
       &cast_family(),
   };
   return families;

@@ -2,9 +2,10 @@
 // The clock that a kernel runs at: the highest at which the board stays within its power limit.
 //
 // Equation: P(f) = idle + (E_core (f / f_max)^2 + E_memory) / t(f) <= limit, solved for the largest f <= f_max.
-// Assumes that voltage goes with the clock, so that switching energy goes with its square; that the memory's energy does
-// not; that a kernel runs long enough for the governor to settle (milliseconds; short kernels run in trains of their like).
-// Source: switching energy C V^2; fits of GEMM rates find f = f_max / (1 + d u^2) with d = 0.32 on H100 and 0.07 on A100.
+// Assumes that voltage goes with the clock, so that switching energy goes with its square; that the memory's energy
+// does not; that a kernel runs long enough for the governor to settle (milliseconds; short kernels run in trains of
+// their like). Source: switching energy C V^2; fits of GEMM rates find f = f_max / (1 + d u^2) with d = 0.32 on H100
+// and 0.07 on A100.
 #pragma once
 
 #include "hw_models/device.hpp"

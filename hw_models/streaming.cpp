@@ -21,15 +21,17 @@ Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, 
   const auto bytes = static_cast<double>(work.bytes().count());
   terms.memory = bytes / device.reached_bandwidth().value();
   terms.instructions = bytes / (sms * work.bytes_per_cycle_per_sm * clock.value());
-  terms.arithmetic = std::max(work.vector_flops / (2 * device.sm.vector_lanes), work.exponentials / device.sm.special_function_lanes) /
-                     (sms * clock.value());
+  terms.arithmetic =
+      std::max(work.vector_flops / (2 * device.sm.vector_lanes), work.exponentials / device.sm.special_function_lanes) /
+      (sms * clock.value());
   return terms;
 }
 
 }  // namespace
 
 KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
-  const double sms = work.blocks > 0 ? std::min<double>(device.sm.count, static_cast<double>(work.blocks)) : device.sm.count;
+  const double sms =
+      work.blocks > 0 ? std::min<double>(device.sm.count, static_cast<double>(work.blocks)) : device.sm.count;
   const double start = device.architecture.streaming.fixed.seconds();
   const auto latency_at = [&](Frequency clock) { return start + device.memory.latency.value() / clock.value(); };
   const auto seconds_at = [&](Frequency clock) {
@@ -46,15 +48,16 @@ KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
   KernelCost cost;
   cost.duration = Time::from_seconds(point.seconds);
   // The SMs that keep HBM, or themselves, as busy as it gets.
-  cost.sm_share = busy > 0 ? std::min(1.0, std::max(terms.instructions, terms.arithmetic) / busy) * sms / device.sm.count : 0;
+  cost.sm_share =
+      busy > 0 ? std::min(1.0, std::max(terms.instructions, terms.arithmetic) / busy) * sms / device.sm.count : 0;
   cost.hbm_bytes = work.bytes();
   cost.l2_bytes = work.bytes();
   cost.flops = Flops(work.vector_flops);
   cost.power = point.power;
-  cost.bound_by = latency_at(point.clock) > busy  ? Bound::latency
-                  : terms.memory >= busy          ? Bound::hbm
-                  : terms.arithmetic >= busy      ? Bound::vector
-                                                  : Bound::operand_bandwidth;
+  cost.bound_by = latency_at(point.clock) > busy ? Bound::latency
+                  : terms.memory >= busy         ? Bound::hbm
+                  : terms.arithmetic >= busy     ? Bound::vector
+                                                 : Bound::operand_bandwidth;
   return cost;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that mostly move memory: what they need, and how long that takes.
 //
-// Equation: t(f) = fixed + latency + max(bytes / (reached x HBM bandwidth), bytes / (SMs in use x B x f), FLOPs / vector peak(f),
-// exponentials / special function rate(f)), where B, bytes a clock and SM, is what the instructions of the implementation
-// can move (a kernel with 16-byte loads is limited by HBM, one with 2-byte loads by its instructions), and a kernel with
-// fewer blocks than SMs uses only those.
-// Assumes cold inputs (nothing of them in the L2) and no reuse between blocks beyond what the family says.
-// Source: B is fitted on single operators of served models; it comes out alike for A100 and H100, as instructions should.
+// Equation: t(f) = fixed + latency + max(bytes / (reached x HBM bandwidth), bytes / (SMs in use x B x f), FLOPs /
+// vector peak(f), exponentials / special function rate(f)), where B, bytes a clock and SM, is what the instructions of
+// the implementation can move (a kernel with 16-byte loads is limited by HBM, one with 2-byte loads by its
+// instructions), and a kernel with fewer blocks than SMs uses only those. Assumes cold inputs (nothing of them in the
+// L2) and no reuse between blocks beyond what the family says. Source: B is fitted on single operators of served
+// models; it comes out alike for A100 and H100, as instructions should.
 #pragma once
 
 #include <cstdint>

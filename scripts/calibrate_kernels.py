@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits the constants of configs/architectures/*.yaml on measured kernels, by coordinate descent through the product's code.
 
-    WARPLOOM_DATA=... scripts/calibrate_kernels.py --rows build/release/bin/kernel_rows hopper [--group gemm] [--fit]
+    ninja -C build/release kernel_rows
+    WARPLOOM_DATA=... scripts/calibrate_kernels.py --rows build/release/tests/validation/kernel_rows hopper [--group gemm] [--fit]
 
 Without --fit it prints the errors by class. With it, it prints the constants that fitted best; a person rounds them into the
-YAML file. Even rows are fitted on, odd rows are scored on ("held out"); no constant belongs to single rows.
+YAML file. A fit starts in the middle of the ranges, or where --set says. Even rows are fitted on, odd rows are scored on ("held out"); no constant belongs to single rows.
 """
 import argparse
 import csv
@@ -27,6 +28,7 @@ RANGES = {
         "architecture.gemm.epilogue_overlap": (0.0, 1.0, ""),
         "architecture.gemm.wave_quantisation": (0.5, 1.0, ""),
         "architecture.gemm.l2_share": (0.4, 0.9, ""),
+        "architecture.gemm.l2_kept": (0.05, 0.4, ""),
         "architecture.gemm.memory_overlap": (0.6, 1.0, ""),
         "architecture.gemm.fixed": (0.2, 2.0, " us"),
         "architecture.gemm.split_fixed": (0.2, 4.0, " us"),
@@ -50,11 +52,12 @@ RANGES = {
         "architecture.streaming.fixed": (0.2, 4, " us"),
     },
 }
-INTEGERS = {}
 
 
 def rows_of(group, architecture):
     """(row for kernel_rows, measured us, extra us of the measurement, class, weight)"""
+    if "WARPLOOM_DATA" not in os.environ:
+        sys.exit("WARPLOOM_DATA must name the folder of the measured tables")
     data = os.environ["WARPLOOM_DATA"] + "/measured/"
     _, device, short = DEVICES[architecture]
     result = []

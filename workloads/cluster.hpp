@@ -20,9 +20,11 @@ struct HostSpec {
   std::string source;
 
   static auto fields() {
-    return field_list(field("launch", &HostSpec::launch, "host time to launch one operation").at_most(Time::picoseconds(1'000'000'000'000)),
-                      field("launch_mode", &HostSpec::launch_mode, "kernels launched one by one, or as captured graphs").optional(),
-                      field("source", &HostSpec::source, "where its numbers come from").optional());
+    return field_list(
+        field("launch", &HostSpec::launch, "host time to launch one operation")
+            .at_most(Time::picoseconds(1'000'000'000'000)),
+        field("launch_mode", &HostSpec::launch_mode, "kernels launched one by one, or as captured graphs").optional(),
+        field("source", &HostSpec::source, "where its numbers come from").optional());
   }
 };
 
@@ -50,8 +52,8 @@ struct Cluster {
   std::vector<std::string> assumptions;
 };
 
-// `devices` of the cluster; mistakes go to the diagnostics, and then `topology` is null. `mfu_type`: the data type whose
-// peak MFU is counted against.
+// `devices` of the cluster; mistakes go to the diagnostics, and then `topology` is null. `mfu_type`: the data type
+// whose peak MFU is counted against.
 Cluster make_cluster(const ClusterSpec& spec, std::int64_t devices, DataType mfu_type, Diagnostics& diagnostics);
 
 }  // namespace warploom

@@ -47,14 +47,16 @@ std::string model_file(const std::string& model, const Origin& origin, const Lib
   return library.path_of(model, ".json");
 }
 
-Model read_model(const ExperimentSpec& spec, const ConfigValue& root, const Library& library, Diagnostics& diagnostics) {
+Model read_model(const ExperimentSpec& spec, const ConfigValue& root, const Library& library,
+                 Diagnostics& diagnostics) {
   const Origin origin = origin_of(root, {"model"});
   try {
     Model model = read_hugging_face(model_file(spec.model, origin, library));
     if (spec.training.padded_vocabulary) {
       if (*spec.training.padded_vocabulary < model.vocab) {
-        diagnostics.error(origin_of(root, {"training", "padded_vocabulary"}), "training.padded_vocabulary",
-                          fmt::format("{} is less than the model's vocabulary of {}", *spec.training.padded_vocabulary, model.vocab));
+        diagnostics.error(
+            origin_of(root, {"training", "padded_vocabulary"}), "training.padded_vocabulary",
+            fmt::format("{} is less than the model's vocabulary of {}", *spec.training.padded_vocabulary, model.vocab));
       }
       model.vocab = *spec.training.padded_vocabulary;
     }
@@ -76,9 +78,11 @@ void resolve_batch(TrainingSpec& training, const ConfigValue& root, Diagnostics&
   if (!has_tokens || training.sequence_length == 0) return;
   training.global_batch = training.global_tokens / training.sequence_length;
   if (training.global_tokens % training.sequence_length != 0) {
-    diagnostics.error(origin_of(root, {"training", "global_tokens"}), "training.global_tokens",
-                      fmt::format("{} is not a multiple of the sequence length {}", training.global_tokens, training.sequence_length),
-                      fmt::format("{} would be {} sequences", training.global_batch * training.sequence_length, training.global_batch));
+    diagnostics.error(
+        origin_of(root, {"training", "global_tokens"}), "training.global_tokens",
+        fmt::format("{} is not a multiple of the sequence length {}", training.global_tokens, training.sequence_length),
+        fmt::format("{} would be {} sequences", training.global_batch * training.sequence_length,
+                    training.global_batch));
     training.global_batch = std::max<std::int64_t>(training.global_batch, 1);
   }
 }
@@ -93,11 +97,24 @@ void check_positions(const TrainingJob& job, const ConfigValue& root, Diagnostic
   if (job.layout.cuts_sequence() && s % job.layout.tensor != 0) {
     diagnostics.error(origin, "training.sequence_length",
                       fmt::format("{} is not a multiple of the {} tensor ranks that share it", s, job.layout.tensor),
-                      fmt::format("{} would work, or layout.sequence_parallel: false", (s / job.layout.tensor + 1) * job.layout.tensor));
+                      fmt::format("{} would work, or layout.sequence_parallel: false",
+                                  (s / job.layout.tensor + 1) * job.layout.tensor));
   }
 }
 
-void check_layout(TrainingJob& job, std::int64_t devices, std::int64_t node_size, const ConfigValue& root, Diagnostics& diagnostics) {
+// Bytes of a micro-batch must be countable, before anything multiplies them.
+void check_micro_batch(const TrainingJob& job, const ConfigValue& root, Diagnostics& diagnostics) {
+  const Model& model = job.model;
+  const auto tokens = static_cast<double>(job.training.micro_batch) * static_cast<double>(job.training.sequence_length);
+  const auto width = static_cast<double>(model.qkv_width() + model.first_mlp_width() + model.vocab + model.hidden);
+  if (tokens * width > 1e17) {
+    diagnostics.error(origin_of(root, {"training", "micro_batch"}), "training.micro_batch",
+                      fmt::format("a micro-batch of {:.1e} tokens is more than any device holds", tokens));
+  }
+}
+
+void check_layout(TrainingJob& job, std::int64_t devices, std::int64_t node_size, const ConfigValue& root,
+                  Diagnostics& diagnostics) {
   const LayoutNeeds needs{devices, node_size, job.training.global_batch, job.training.micro_batch};
   for (const auto& problem : resolve_layout(job.layout, job.model, needs)) {
     const Origin origin = origin_of(root, {"layout", problem.key});
@@ -121,11 +138,13 @@ void make_schedule(TrainingJob& job, const ConfigValue& root, Diagnostics& diagn
   constexpr std::int64_t most = 1'000'000;
   if (micro_batches > most) {
     diagnostics.error(origin_of(root, {"training", "global_batch"}), "training.global_batch",
-                      fmt::format("{} micro-batches are more than {}", micro_batches, most), "use a larger micro_batch, or more replicas");
+                      fmt::format("{} micro-batches are more than {}", micro_batches, most),
+                      "use a larger micro_batch, or more replicas");
     return;
   }
   if (!job.schedule || diagnostics.has_errors()) return;
-  const ScheduleShape shape{static_cast<int>(job.layout.pipeline), static_cast<int>(micro_batches), static_cast<int>(job.layout.virtual_stages)};
+  const ScheduleShape shape{static_cast<int>(job.layout.pipeline), static_cast<int>(micro_batches),
+                            static_cast<int>(job.layout.virtual_stages)};
   if (const auto problem = job.schedule->problem(shape)) {
     diagnostics.error(origin_of(root, {"training", "schedule"}), "training.schedule", problem->message, problem->hint);
   }
@@ -139,7 +158,8 @@ void check_stragglers(const TrainingJob& job, std::int64_t devices, const Config
       diagnostics.error(origin, "stragglers", fmt::format("device {} of {}", straggler.device, devices),
                         fmt::format("devices are 0 to {}", devices - 1));
     }
-    if (!seen.insert(straggler.device).second) diagnostics.error(origin, "stragglers", fmt::format("device {} stands twice", straggler.device));
+    if (!seen.insert(straggler.device).second)
+      diagnostics.error(origin, "stragglers", fmt::format("device {} stands twice", straggler.device));
   }
 }
 
@@ -150,18 +170,34 @@ std::vector<std::string> standing_assumptions(const TrainingJob& job) {
       "attention by flash attention over whole sequences, causal, without document masks",
   };
   const TrainingSpec& training = job.training;
-  if (training.iteration_overhead == Time::zero()) list.emplace_back("no host work between steps (training.iteration_overhead is 0)");
+  if (training.iteration_overhead == Time::zero())
+    list.emplace_back("no host work between steps (training.iteration_overhead is 0)");
   if (training.zero > 0 && training.overlap_parameter_gather && job.data() > 1) {
-    list.emplace_back("updated parameters are gathered during the first forward of the step (those of the step before)");
+    list.emplace_back(
+        "updated parameters are gathered during the first forward of the step (those of the step before)");
   }
-  if (job.model.has_qkv_bias || job.model.has_mlp_bias) list.emplace_back("biases and their gradients cost nothing (fused into matrix products)");
+  if (job.model.has_qkv_bias || job.model.has_mlp_bias)
+    list.emplace_back("biases and their gradients cost nothing (fused into matrix products)");
   if (!job.model.ignored_keys.empty()) {
-    list.push_back(fmt::format("model file: keys without effect on time or memory: {}", fmt::join(job.model.ignored_keys, ", ")));
+    list.push_back(
+        fmt::format("model file: keys without effect on time or memory: {}", fmt::join(job.model.ignored_keys, ", ")));
   }
   for (const auto& straggler : job.stragglers) {
-    list.push_back(fmt::format("device {}: every kernel takes {} times as long", straggler.device, straggler.slow_down));
+    list.push_back(
+        fmt::format("device {}: every kernel takes {} times as long", straggler.device, straggler.slow_down));
   }
   return list;
+}
+
+// A step of that many rows would not fit the memory of the machine that simulates it.
+void require_playable(const TrainingJob& job, const Origin& origin) {
+  constexpr double most = 3e7;
+  const double rows = estimated_rows(job);
+  if (rows <= most) return;
+  throw UserError(
+      origin,
+      fmt::format("the step would be about {:.1e} operations, more than the {:.0e} that are simulated", rows, most),
+      job.unfold ? "run it folded, or unfold a smaller layout" : "use a larger micro_batch, or more replicas");
 }
 
 std::int64_t peak_rss_bytes() {
@@ -206,6 +242,7 @@ Experiment Experiment::from_config(const ConfigValue& root, const Library& libra
   diagnostics.throw_if_any();
   check_layout(job, spec.devices, cluster.topology->node_size(), root, diagnostics);
   check_positions(job, root, diagnostics);
+  check_micro_batch(job, root, diagnostics);
   if (job.layout.data) make_schedule(job, root, diagnostics);
   check_stragglers(job, spec.devices, root, diagnostics);
   diagnostics.throw_if_any();
@@ -228,6 +265,7 @@ RunResult Experiment::run(const RunOptions& options) const {
   const auto begin = std::chrono::steady_clock::now();
   TrainingJob job = job_;
   job.unfold = options.unfold;
+  require_playable(job, origin_of(resolved_, {"training"}));
   RunResult result;
   result.program = build_training_step(job);
   result.timeline = play(result.program, *machine_, {options.progress});
@@ -258,8 +296,8 @@ void Experiment::require_fit(const Report& report) const {
   const auto worst = std::max_element(report.memory.begin(), report.memory.end(),
                                       [](const auto& a, const auto& b) { return a.peak_bytes < b.peak_bytes; });
   throw UserError(origin_of(resolved_, {"layout"}),
-                  fmt::format("{} does not fit: {} needs {} a device at its peak, {} are usable", job_.model.name, worst->role,
-                              to_string(Bytes(worst->peak_bytes)), to_string(worst->capacity_usable)),
+                  fmt::format("{} does not fit: {} needs {} a device at its peak, {} are usable", job_.model.name,
+                              worst->role, to_string(Bytes(worst->peak_bytes)), to_string(worst->capacity_usable)),
                   memory_advice(job_, worst->capacity_usable));
 }
 

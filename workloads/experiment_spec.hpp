@@ -36,18 +36,19 @@ struct ExperimentSpec {
 
   static auto fields() {
     return field_list(
-        field("kind", &ExperimentSpec::kind, "what runs"),
-        field("name", &ExperimentSpec::name, "what reports call it"),
+        field("kind", &ExperimentSpec::kind, "what runs"), field("name", &ExperimentSpec::name, "what reports call it"),
         field("source", &ExperimentSpec::source, "the case that it reproduces").optional(),
         field("seed", &ExperimentSpec::seed, "of everything drawn at random").optional(),
         field("model", &ExperimentSpec::model,
-              "a Hugging Face config.json: a path relative to this file, or a library name such as models/llama3_8b.json"),
+              "a Hugging Face config.json: a path relative to this file, or a library name such as "
+              "models/llama3_8b.json"),
         field("cluster", &ExperimentSpec::cluster, "the machine"),
         field("devices", &ExperimentSpec::devices, "devices of the cluster that the job uses").in(1, 10'000'000),
         field("layout", &ExperimentSpec::layout, "how the model lies on the devices"),
         field("training", &ExperimentSpec::training, "the training step"),
         field("stragglers", &ExperimentSpec::stragglers, "devices that are slower than the rest").optional(),
-        field("assumptions", &ExperimentSpec::assumptions, "what the file takes for granted; printed with the result").optional(),
+        field("assumptions", &ExperimentSpec::assumptions, "what the file takes for granted; printed with the result")
+            .optional(),
         field("allow_oversubscribed_memory", &ExperimentSpec::allow_oversubscribed_memory,
               "report a run that does not fit the devices' memory instead of refusing it")
             .optional());

@@ -2,9 +2,9 @@
 // Which devices do exactly the same and share a role, and which roles meet in which communicator.
 //
 // All ranks of a pipeline stage do the same, so that a step has one role a stage. A device that is apart (a straggler)
-// makes its tensor peers wait in every layer, its data-parallel peers at every gradient, and its stage neighbours at its
-// own tensor coordinate. So the values of each dimension fall into classes, {its own coordinate} and {the others}, and a
-// role is one class of every dimension: at most 4 roles a stage for one straggler, whatever the device count.
+// makes its tensor peers wait in every layer, its data-parallel peers at every gradient, and its stage neighbours at
+// its own tensor coordinate. So the values of each dimension fall into classes, {its own coordinate} and {the others},
+// and a role is one class of every dimension: at most 4 roles a stage for one straggler, whatever the device count.
 #pragma once
 
 #include <cstdint>

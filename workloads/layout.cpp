@@ -15,10 +15,14 @@ namespace warploom {
 
 std::int64_t Layout::size(Dimension dimension) const {
   switch (dimension) {
-    case Dimension::tensor: return tensor;
-    case Dimension::context: return context;
-    case Dimension::pipeline: return pipeline;
-    case Dimension::data: return data.value_or(1);
+    case Dimension::tensor:
+      return tensor;
+    case Dimension::context:
+      return context;
+    case Dimension::pipeline:
+      return pipeline;
+    case Dimension::data:
+      return data.value_or(1);
   }
   return 1;
 }
@@ -59,8 +63,9 @@ std::vector<Chunk> chunks_of(const Layout& layout, const Model& model) {
     chunk.has_embedding = c == 0;
     chunk.has_head = c + 1 == count;
     chunk.first_layer = layer;
-    chunk.layers = !layout.stage_layers.empty() ? layout.stage_layers[c]
-                                                : share - (counts_ends ? (chunk.has_embedding ? 1 : 0) + (chunk.has_head ? 1 : 0) : 0);
+    chunk.layers = !layout.stage_layers.empty()
+                       ? layout.stage_layers[c]
+                       : share - (counts_ends ? (chunk.has_embedding ? 1 : 0) + (chunk.has_head ? 1 : 0) : 0);
     layer += chunk.layers;
   }
   WARPLOOM_CHECK(layer == model.layers, "{} of {} layers dealt", layer, model.layers);
@@ -113,7 +118,8 @@ class Checker {
     auto sorted = layout_.order;
     std::sort(sorted.begin(), sorted.end());
     if (sorted != Layout{}.order) {
-      error("order", "must name each of tensor, context, pipeline, data once", "for example [tensor, context, pipeline, data]");
+      error("order", "must name each of tensor, context, pipeline, data once",
+            "for example [tensor, context, pipeline, data]");
       layout_.order = Layout{}.order;
     }
   }
@@ -130,8 +136,9 @@ class Checker {
     const std::int64_t replica = layout_.tensor * layout_.context * layout_.pipeline;
     if (!layout_.data) {
       if (needs_.devices % replica != 0) {
-        error("", fmt::format("{} x {} x {} (tensor x context x pipeline) = {} does not divide the {} devices", layout_.tensor,
-                              layout_.context, layout_.pipeline, replica, needs_.devices),
+        error("",
+              fmt::format("{} x {} x {} (tensor x context x pipeline) = {} does not divide the {} devices",
+                          layout_.tensor, layout_.context, layout_.pipeline, replica, needs_.devices),
               would_divide());
         return;
       }
@@ -142,9 +149,10 @@ class Checker {
       const auto hint = needs_.devices % replica == 0
                             ? fmt::format("data: {} would use them all", needs_.devices / replica)
                             : would_divide();
-      error("", fmt::format("{} x {} x {} x {} (tensor x context x pipeline x data) = {}, but there are {} devices",
-                            layout_.tensor, layout_.context, layout_.pipeline, *layout_.data, replica * *layout_.data,
-                            needs_.devices),
+      error("",
+            fmt::format("{} x {} x {} x {} (tensor x context x pipeline x data) = {}, but there are {} devices",
+                        layout_.tensor, layout_.context, layout_.pipeline, *layout_.data, replica * *layout_.data,
+                        needs_.devices),
             hint);
       layout_.data.reset();
     }
@@ -198,13 +206,14 @@ class Checker {
       hint += ", or give each chunk's layers in stage_layers";
     }
     error(layout_.virtual_stages > 1 ? "virtual_stages" : "pipeline",
-          fmt::format("{} x {} = {} chunks do not divide {}", layout_.pipeline, layout_.virtual_stages, count, what), hint);
+          fmt::format("{} x {} = {} chunks do not divide {}", layout_.pipeline, layout_.virtual_stages, count, what),
+          hint);
   }
 
   void check_stage_layers(std::int64_t count) {
     if (static_cast<std::int64_t>(layout_.stage_layers.size()) != count) {
-      error("stage_layers", fmt::format("has {} entries for {} x {} = {} chunks", layout_.stage_layers.size(), layout_.pipeline,
-                                        layout_.virtual_stages, count));
+      error("stage_layers", fmt::format("has {} entries for {} x {} = {} chunks", layout_.stage_layers.size(),
+                                        layout_.pipeline, layout_.virtual_stages, count));
       return;
     }
     std::int64_t sum = 0;
@@ -225,8 +234,9 @@ class Checker {
     const std::int64_t step = *layout_.data * needs_.micro_batch;
     if (needs_.global_batch % step == 0) return;
     const std::int64_t below = needs_.global_batch / step * step;
-    error("data", fmt::format("{} x micro-batch {} = {} does not divide the global batch of {} sequences", *layout_.data,
-                              needs_.micro_batch, step, needs_.global_batch),
+    error("data",
+          fmt::format("{} x micro-batch {} = {} does not divide the global batch of {} sequences", *layout_.data,
+                      needs_.micro_batch, step, needs_.global_batch),
           below > 0 ? fmt::format("a global batch of {} or {} would work", below, below + step)
                     : fmt::format("a global batch of {} would work", step));
   }
@@ -239,11 +249,12 @@ class Checker {
     std::int64_t fits = std::min(layout_.tensor, needs_.devices_a_node);
     while (needs_.devices_a_node % fits != 0 || layout_.tensor % fits != 0) --fits;
     const bool is_inner = layout_.stride(Dimension::tensor) == 1;
-    problems_.push_back({"tensor",
-                         fmt::format("tensor-parallel groups of {} leave the node of {} devices: every layer waits for the "
-                                     "network between nodes",
-                                     layout_.tensor, needs_.devices_a_node),
-                         is_inner ? fmt::format("tensor: {} stays inside", fits) : "put tensor first in `order`", true});
+    problems_.push_back(
+        {"tensor",
+         fmt::format("tensor-parallel groups of {} leave the node of {} devices: every layer waits for the "
+                     "network between nodes",
+                     layout_.tensor, needs_.devices_a_node),
+         is_inner ? fmt::format("tensor: {} stays inside", fits) : "put tensor first in `order`", true});
   }
 
   Layout& layout_;

@@ -54,7 +54,9 @@ struct Layout {
         field("tensor", &Layout::tensor, "ranks that share every layer (TP)").optional().in(1, 65'536),
         field("context", &Layout::context, "ranks that share every sequence (CP)").optional().in(1, 65'536),
         field("pipeline", &Layout::pipeline, "pipeline stages (PP)").optional().in(1, 65'536),
-        field("data", &Layout::data, "replicas of the model (DP); default: what the other dimensions leave").optional().in(1, 10'000'000),
+        field("data", &Layout::data, "replicas of the model (DP); default: what the other dimensions leave")
+            .optional()
+            .in(1, 10'000'000),
         field("virtual_stages", &Layout::virtual_stages, "model chunks a pipeline stage").optional().in(1, 1'024),
         field("order", &Layout::order, "dimensions on ranks, innermost first").optional(),
         field("sequence_parallel", &Layout::sequence_parallel,

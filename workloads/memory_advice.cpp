@@ -46,7 +46,8 @@ std::vector<Change> changes(const TrainingJob& job) {
     list.push_back({"training.zero: 2", [](TrainingJob& j) { j.training.zero = 2; }});
   }
   if (job.training.recompute == Recompute::none) {
-    list.push_back({"training.recompute: selective", [](TrainingJob& j) { j.training.recompute = Recompute::selective; }});
+    list.push_back(
+        {"training.recompute: selective", [](TrainingJob& j) { j.training.recompute = Recompute::selective; }});
   }
   if (job.training.recompute != Recompute::full) {
     list.push_back({"training.recompute: full", [](TrainingJob& j) { j.training.recompute = Recompute::full; }});
@@ -77,9 +78,13 @@ bool is_sound(TrainingJob& job, std::int64_t devices) {
     if (!problem.is_warning || problem.key == "tensor") return false;
   }
   if (job.layout.cuts_sequence() && job.training.sequence_length % job.layout.tensor != 0) return false;
-  const ScheduleShape shape{static_cast<int>(job.layout.pipeline), job.micro_batches(), static_cast<int>(job.layout.virtual_stages)};
+  const ScheduleShape shape{static_cast<int>(job.layout.pipeline), job.micro_batches(),
+                            static_cast<int>(job.layout.virtual_stages)};
   return !job.schedule->problem(shape);
 }
+
+// Larger steps are not tried: advice must not take longer than the run.
+constexpr double most_rows = 3e6;
 
 }  // namespace
 
@@ -91,7 +96,7 @@ std::string memory_advice(const TrainingJob& job, Bytes usable) {
     TrainingJob changed = job;
     changed.unfold = false;
     change.apply(changed);
-    if (!is_sound(changed, job.layout.device_count())) continue;
+    if (!is_sound(changed, job.layout.device_count()) || estimated_rows(changed) > most_rows) continue;
     const Bytes peak = peak_in_program_order(build_training_step(changed));
     if (peak <= usable) fitting.push_back(fmt::format("{} ({})", change.text, to_string(peak)));
     if (peak < least) {
@@ -102,7 +107,8 @@ std::string memory_advice(const TrainingJob& job, Bytes usable) {
   if (!fitting.empty()) return fmt::format("any of these alone would fit: {}", fmt::join(fitting, ", "));
   const std::string anyway = "; allow_oversubscribed_memory: true reports it anyway";
   if (least_text.empty()) return "use more devices, with a larger pipeline or tensor dimension" + anyway;
-  return fmt::format("no single change fits; the largest saving is {}: combine several, or use more devices{}", least_text, anyway);
+  return fmt::format("no single change fits; the largest saving is {}: combine several, or use more devices{}",
+                     least_text, anyway);
 }
 
 }  // namespace warploom

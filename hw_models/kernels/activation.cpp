@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the non-linearity of an MLP costs: one pass over memory, and its exponentials.
 //
-// Equations, y = rows x width elements: SwiGLU reads 2 y and writes y; backward reads 3 y and writes 2 y. GELU reads and writes
-// y; backward reads 2 y and writes y. One exponential an element; 5 vector FLOPs forward and 10 backward (GELU 8 and 14).
-// Source: fused kernels of vLLM and Megatron-LM; rates fitted on vLLM's.
+// Equations, y = rows x width elements: SwiGLU reads 2 y and writes y; backward reads 3 y and writes 2 y. GELU reads
+// and writes y; backward reads 2 y and writes y. One exponential an element; 5 vector FLOPs forward and 10 backward
+// (GELU 8 and 14). Source: fused kernels of vLLM and Megatron-LM; rates fitted on vLLM's.
 #include "hw_models/kernels/activation.hpp"
 
 #include "hw_models/kernels/checks.hpp"
@@ -17,7 +17,8 @@ constexpr std::uint32_t gelu_flag = 1;
 constexpr std::uint32_t backward_flag = 2;
 
 ActivationShape shape_of(const Kernel& kernel) {
-  return {kernel.size[0], kernel.size[1], (kernel.flags & gelu_flag) != 0 ? ActivationKind::gelu : ActivationKind::swiglu,
+  return {kernel.size[0], kernel.size[1],
+          (kernel.flags & gelu_flag) != 0 ? ActivationKind::gelu : ActivationKind::swiglu,
           (kernel.flags & backward_flag) != 0, kernel.input};
 }
 

@@ -19,9 +19,7 @@ class Cast final : public StreamingFamily {
   std::string_view name() const override { return "cast"; }
   std::string_view meaning() const override { return "conversion between data types"; }
 
-  void check(const Kernel& kernel) const override {
-    check_positive(kernel, "elements", shape_of(kernel).elements);
-  }
+  void check(const Kernel& kernel) const override { check_positive(kernel, "elements", shape_of(kernel).elements); }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const CastShape shape = shape_of(kernel);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of a vocabulary-parallel cross entropy cost: one pass over the logits each.
 //
-// Equations, x = tokens x vocabulary elements: `maximum` reads x and writes an fp32 value a token; `sum` reads x (one exponential
-// and 2 vector FLOPs an element) and writes two values a token; `backward` reads and writes x (one exponential, 3 FLOPs).
-// One block a token. Assumes fused kernels: no fp32 copy of the logits is made.
-// Source: Megatron-LM's fused vocab_parallel_cross_entropy. No measured rows: the rate is that of 16-byte accesses.
+// Equations, x = tokens x vocabulary elements: `maximum` reads x and writes an fp32 value a token; `sum` reads x (one
+// exponential and 2 vector FLOPs an element) and writes two values a token; `backward` reads and writes x (one
+// exponential, 3 FLOPs). One block a token. Assumes fused kernels: no fp32 copy of the logits is made. Source:
+// Megatron-LM's fused vocab_parallel_cross_entropy. No measured rows: the rate is that of 16-byte accesses.
 #include "hw_models/kernels/cross_entropy.hpp"
 
 #include "hw_models/kernels/checks.hpp"

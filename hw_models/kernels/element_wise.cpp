@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an element-wise kernel costs: the bytes it reads and writes.
 //
-// Equation: elements x (bytes read + bytes written), elements x FLOPs on the vector lanes. Assumes contiguous 16-byte accesses.
-// Source: rate fitted on vLLM's residual addition.
+// Equation: elements x (bytes read + bytes written), elements x FLOPs on the vector lanes. Assumes contiguous 16-byte
+// accesses. Source: rate fitted on vLLM's residual addition.
 #include "hw_models/kernels/element_wise.hpp"
 
 #include "hw_models/kernels/checks.hpp"
@@ -12,7 +12,9 @@ namespace warploom {
 
 namespace {
 
-ElementWiseShape shape_of(const Kernel& kernel) { return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.size[3]}; }
+ElementWiseShape shape_of(const Kernel& kernel) {
+  return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.size[3]};
+}
 
 class ElementWise final : public StreamingFamily {
  public:

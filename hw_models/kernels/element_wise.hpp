@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Anything that reads, computes and writes element by element: bias, residual, dropout, copies, the square sum of a norm.
+// Anything that reads, computes and writes element by element: bias, residual, dropout, copies, the square sum of a
+// norm.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an embedding look-up costs, and adding gradients into its table.
 //
-// Equations, x = tokens x width elements: forward reads x of the table and an 8-byte id a token and writes x. Backward reads
-// the gradient x and the ids, and reads and writes x of the table's gradient (atomic additions). One block a token.
-// Assumes that every token touches its row in memory (no two in the L2 at once); neglects sorting ids before the additions.
-// Source: rates fitted on vLLM's look-up.
+// Equations, x = tokens x width elements: forward reads x of the table and an 8-byte id a token and writes x. Backward
+// reads the gradient x and the ids, and reads and writes x of the table's gradient (atomic additions). One block a
+// token. Assumes that every token touches its row in memory (no two in the L2 at once); neglects sorting ids before the
+// additions. Source: rates fitted on vLLM's look-up.
 #include "hw_models/kernels/embedding.hpp"
 
 #include "hw_models/kernels/checks.hpp"
@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint32_t backward_flag = 1;
 
 EmbeddingShape shape_of(const Kernel& kernel) {
-  return {kernel.size[0], kernel.size[1], kernel.size[2], (kernel.flags & backward_flag) != 0, kernel.input, kernel.output};
+  return {kernel.size[0], kernel.size[1], kernel.size[2], (kernel.flags & backward_flag) != 0,
+          kernel.input,   kernel.output};
 }
 
 class Embedding final : public StreamingFamily {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Embedding look-up of `tokens` rows in a table of `vocabulary` rows; backward adds the gradients of the tokens into the table's.
+// Embedding look-up of `tokens` rows in a table of `vocabulary` rows; backward adds the gradients of the tokens into
+// the table's.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct EmbeddingShape {
   std::int64_t vocabulary = 0;  // rows on this device
   std::int64_t width = 0;
   bool backward = false;
-  DataType type = DataType::bf16;           // of table and output (backward: of the tokens' gradient)
-  DataType gradient = DataType::fp32;       // backward: of the table's gradient
+  DataType type = DataType::bf16;      // of table and output (backward: of the tokens' gradient)
+  DataType gradient = DataType::fp32;  // backward: of the table's gradient
 };
 
 Kernel embedding(const EmbeddingShape& shape);

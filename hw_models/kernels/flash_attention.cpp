@@ -8,13 +8,13 @@
 //   block    = prologue + steps x step + epilogue;  causal: block i has only the steps that its last query sees
 //   core     = equal blocks: waves x block; unequal ones, longest first: max(longest, sum / SMs) + half the shortest
 //   t        = fixed + max(core / f, bytes / HBM)
-// Backward: a block of bk keys steps over bq queries with five products (10 bq bk d) and one exponential a score, which hide
-// each other by `backward_overlap`; the gradient of the queries is added up in fp32 through the L2. A kernel before it (row sums
-// of O dO, clearing that gradient) and one after it (converting it) move memory alone: t += 2 fixed + their bytes / HBM.
-// Grouped queries: where `packs_groups`, the queries of a group fill tiles together.
-// Assumes that keys and values of a head are read from HBM once and then from the L2. Blocks that share an SM take as long
-// as one after the other (what they gain by filling each other's gaps is in `overlap`).
-// Source: FlashAttention-2 (arXiv:2307.08691), FlashAttention-3 (arXiv:2407.08608); constants are fitted.
+// Backward: a block of bk keys steps over bq queries with five products (10 bq bk d) and one exponential a score, which
+// hide each other by `backward_overlap`; the gradient of the queries is added up in fp32 through the L2. A kernel
+// before it (row sums of O dO, clearing that gradient) and one after it (converting it) move memory alone: t += 2 fixed
+// + their bytes / HBM. Grouped queries: where `packs_groups`, the queries of a group fill tiles together. Assumes that
+// keys and values of a head are read from HBM once and then from the L2. Blocks that share an SM take as long as one
+// after the other (what they gain by filling each other's gaps is in `overlap`). Source: FlashAttention-2
+// (arXiv:2307.08691), FlashAttention-3 (arXiv:2407.08608); constants are fitted.
 #include "hw_models/kernels/flash_attention.hpp"
 
 #include <algorithm>
@@ -64,7 +64,8 @@ struct Steps {
   double longest = 0;
 };
 
-// `rows` in blocks of `row_tile` step over `columns` in tiles of `column_tile`; causal: row r sees `first + r / pack` columns.
+// `rows` in blocks of `row_tile` step over `columns` in tiles of `column_tile`; causal: row r sees `first + r / pack`
+// columns.
 struct Sweep {
   double rows = 0;
   double columns = 0;
@@ -80,7 +81,8 @@ Steps steps_of(const Sweep& sweep) {
   steps.blocks = std::ceil(sweep.rows / sweep.row_tile);
   const auto steps_at = [&](double block) {
     const double last_row = std::min(sweep.rows, (block + 1) * sweep.row_tile) - 1;
-    const double seen = sweep.causal ? std::min(sweep.columns, sweep.first + std::floor(last_row / sweep.pack)) : sweep.columns;
+    const double seen =
+        sweep.causal ? std::min(sweep.columns, sweep.first + std::floor(last_row / sweep.pack)) : sweep.columns;
     return std::ceil(seen / sweep.column_tile);
   };
   steps.shortest = steps_at(0);
@@ -106,11 +108,25 @@ class AttentionModel {
     sweep.causal = shape.causal;
     double heads = as_double(shape.batch) * as_double(shape.query_heads);
     if (shape.backward) {
-      // Key block j meets the queries from its first key on; counted from the last key, block by block, that is `pack` 1.
-      sweep = {keys, queries, static_cast<double>(constants_.backward_tile_keys), static_cast<double>(constants_.backward_tile_queries), 1, 1, shape.causal};
+      // Key block j meets the queries from its first key on; counted from the last key, block by block, that is
+      // `pack` 1.
+      sweep = {keys,
+               queries,
+               static_cast<double>(constants_.backward_tile_keys),
+               static_cast<double>(constants_.backward_tile_queries),
+               1,
+               1,
+               shape.causal};
     } else {
-      const bool packs = constants_.packs_groups && shape.kv_heads < shape.query_heads && std::fmod(queries, constants_.tile_queries) != 0;
-      sweep = {packs ? queries * group : queries, keys, static_cast<double>(constants_.tile_queries), keys_a_step(), keys - queries + 1, packs ? group : 1, shape.causal};
+      const bool packs = constants_.packs_groups && shape.kv_heads < shape.query_heads &&
+                         std::fmod(queries, constants_.tile_queries) != 0;
+      sweep = {packs ? queries * group : queries,
+               keys,
+               static_cast<double>(constants_.tile_queries),
+               keys_a_step(),
+               keys - queries + 1,
+               packs ? group : 1,
+               shape.causal};
       if (packs) heads = as_double(shape.batch) * as_double(shape.kv_heads);
     }
     row_tile_ = sweep.row_tile;
@@ -172,7 +188,8 @@ class AttentionModel {
     const double scores = row_tile_ * column_tile_;
     const double d = as_double(shape_.head_dim);
     const double share = shape_.backward ? constants_.backward_main_loop : constants_.main_loop;
-    const double l2_rate = device_.l2.bytes_per_cycle_per_sm * device_.sm.count / std::min<double>(device_.sm.count, blocks_);
+    const double l2_rate =
+        device_.l2.bytes_per_cycle_per_sm * device_.sm.count / std::min<double>(device_.sm.count, blocks_);
     StepCycles step;
     step.products = 2 * products(shape_) * scores * d / (device_.tensor_flops_per_cycle(shape_.type) * share);
     step.softmax = constants_.softmax_cycles_scale * scores / device_.sm.special_function_lanes;
@@ -197,7 +214,8 @@ class AttentionModel {
     const double longest = steps_.longest * step + ends;
     const double shortest = steps_.shortest * step + ends;
     double cycles = longest;
-    if (blocks_ > sms) cycles = longest == shortest ? std::ceil(blocks_ / sms) * longest : std::max(longest, sum / sms) + shortest / 2;
+    if (blocks_ > sms)
+      cycles = longest == shortest ? std::ceil(blocks_ / sms) * longest : std::max(longest, sum / sms) + shortest / 2;
     Terms terms;
     terms.core = cycles / clock.value();
     terms.memory = static_cast<double>((bytes_ - aside_).count()) / device_.reached_bandwidth().value();
@@ -242,17 +260,20 @@ class FlashAttention final : public KernelFamily {
     check_positive(kernel, "kv_length", shape.kv_length);
     check_positive(kernel, "head_dim", shape.head_dim);
     if (shape.query_heads % shape.kv_heads != 0) {
-      throw UserError(fmt::format("flash_attention: {} query heads do not divide among {} key and value heads", shape.query_heads, shape.kv_heads));
+      throw UserError(fmt::format("flash_attention: {} query heads do not divide among {} key and value heads",
+                                  shape.query_heads, shape.kv_heads));
     }
     if (shape.causal && shape.query_length > shape.kv_length) {
-      throw UserError(fmt::format("flash_attention: causal attention of {} queries to only {} keys", shape.query_length, shape.kv_length));
+      throw UserError(fmt::format("flash_attention: causal attention of {} queries to only {} keys", shape.query_length,
+                                  shape.kv_length));
     }
   }
 
   // The products of computed pairs; softmax is not counted, as in the papers.
   Flops flops(const Kernel& kernel) const override {
     const FlashAttentionShape shape = shape_of(kernel);
-    return Flops(2 * products(shape) * as_double(shape.batch) * as_double(shape.query_heads) * pairs(shape) * as_double(shape.head_dim));
+    return Flops(2 * products(shape) * as_double(shape.batch) * as_double(shape.query_heads) * pairs(shape) *
+                 as_double(shape.head_dim));
   }
 
   // Forward reads Q, K, V and writes O. Backward reads Q, dO, K, V and writes dK, dV, beside what goes aside.

@@ -4,16 +4,17 @@
 // Equations, for tiles of bm x bn and k-steps of 128 bytes; `cycles` are at the clock of the power balance:
 //   products  = 2 bm bn bk / (rate x main_loop)               cycles a step
 //   operands  = (bm + bn) 128 B / multicast / min(port, L2 rate x SMs / active)
-//   waves     = q ceil(x) + (1 - q) x for x = blocks / SMs and q = wave_quantisation: what the library cannot fill with tiles
+//   waves     = q ceil(x) + (1 - q) x for x = blocks / SMs and q = wave_quantisation: what the library cannot fill with
+//   tiles
 //               of another size or parts of k; x counts as 1 at least where k is too short to be cut
-//   core      = waves x steps x max(products, operands) + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 - overlap))
-//   traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
+//   core      = waves x steps x max(products, operands) + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 -
+//   overlap)) traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
 //   t         = fixed + max(core / f, traffic / HBM) + (1 - memory_overlap) min(...) + split
-// Tile and split by the rule of the libraries (not by this cost): fewest waves x max(products, operands) at nominal rates,
-// then the fewest parts of k, then the largest tile, as DeepGEMM documents its own choice; k is split where the blocks leave
-// half of the SMs idle and k is long.
-// Assumes operands laid out so that loads are full lines, one block an SM, tiles rasterised in groups that are near square.
-// Source: structure from CUTLASS and DeepGEMM (github.com/deepseek-ai/DeepGEMM, commit 54e2261); constants are fitted.
+// Tile and split by the rule of the libraries (not by this cost): fewest waves x max(products, operands) at nominal
+// rates, then the fewest parts of k, then the largest tile, as DeepGEMM documents its own choice; k is split where the
+// blocks leave half of the SMs idle and k is long. Assumes operands laid out so that loads are full lines, one block an
+// SM, tiles rasterised in groups that are near square. Source: structure from CUTLASS and DeepGEMM
+// (github.com/deepseek-ai/DeepGEMM, commit 54e2261); constants are fitted.
 #include "hw_models/kernels/gemm.hpp"
 
 #include <algorithm>
@@ -63,11 +64,13 @@ struct StepCycles {
 };
 
 // Of one step, with `active` SMs at work; `share` of the tensor rate reached.
-StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device, double active, double share) {
+StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device, double active,
+                       double share) {
   const auto& constants = device.architecture.gemm;
   const double depth = step_bytes / element_bytes(shape.input);
   const double rate = device.tensor_flops_per_cycle(shape.input) * share;
-  const double l2_rate = std::min(constants.port_bytes_per_cycle, device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
+  const double l2_rate =
+      std::min(constants.port_bytes_per_cycle, device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
   StepCycles cycles;
   cycles.products = 2.0 * tile.m * tile.n * depth / rate;
   cycles.operands = (tile.m + tile.n) * static_cast<double>(step_bytes) / constants.multicast / l2_rate;
@@ -79,7 +82,8 @@ Blocking blocking_of(const GemmTile& tile, double parts, const GemmShape& shape)
   blocking.tile = tile;
   blocking.parts = parts;
   blocking.steps = ceil_divide(as_double(shape.k) * element_bytes(shape.input), step_bytes * parts);
-  blocking.blocks = as_double(shape.batch) * ceil_divide(as_double(shape.m), tile.m) * ceil_divide(as_double(shape.n), tile.n) * parts;
+  blocking.blocks = as_double(shape.batch) * ceil_divide(as_double(shape.m), tile.m) *
+                    ceil_divide(as_double(shape.n), tile.n) * parts;
   return blocking;
 }
 
@@ -89,7 +93,8 @@ double parts_of(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& 
   const double blocks = blocking_of(tile, 1, shape).blocks;
   if (blocks * 2 > device.sm.count) return 1;
   const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
-  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, static_cast<double>(constants.split_maximum)});
+  const double parts =
+      std::min({std::floor(device.sm.count / blocks), deep_enough, static_cast<double>(constants.split_maximum)});
   return std::max(parts, 1.0);
 }
 
@@ -98,11 +103,13 @@ Blocking choose_blocking(const GemmShape& shape, const DeviceSpec& device) {
   double best_score = 0;
   for (const GemmTile& tile : device.architecture.gemm.tiles) {
     const Blocking candidate = blocking_of(tile, parts_of(tile, shape, device), shape);
-    const double score = ceil_divide(candidate.blocks, device.sm.count) * candidate.steps *
-                         step_cycles(tile, shape, device, std::min<double>(candidate.blocks, device.sm.count), 1).longer();
+    const double score =
+        ceil_divide(candidate.blocks, device.sm.count) * candidate.steps *
+        step_cycles(tile, shape, device, std::min<double>(candidate.blocks, device.sm.count), 1).longer();
     const auto area = [](const GemmTile& t) { return t.m * t.n; };
     const bool is_tie = score == best_score;
-    const bool wins_tie = candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
+    const bool wins_tie =
+        candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
     if (best.blocks == 0 || score < best_score || (is_tie && wins_tie)) {
       best = candidate;
       best_score = score;
@@ -132,7 +139,8 @@ double operand_traffic(const Blocking& blocking, const GemmShape& shape, const D
   };
   const auto m = as_double(shape.m);
   const auto n = as_double(shape.n);
-  return as_double(shape.batch) * std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
+  return as_double(shape.batch) *
+         std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
 }
 
 // A repeated product whose operands stay in the L2 reads nothing; twice as large ones are all evicted in between.
@@ -145,29 +153,38 @@ double cold_share(const GemmShape& shape, const DeviceSpec& device, double footp
 struct Terms {
   double products = 0;  // seconds
   double operands = 0;
-  double ends = 0;      // prologues and epilogues that show
+  double ends = 0;  // prologues and epilogues that show
   double memory = 0;
   double fixed = 0;
   double core() const { return std::max(products, operands) + ends; }
-  double total(double overlap) const { return fixed + std::max(core(), memory) + (1 - overlap) * std::min(core(), memory); }
+  double total(double overlap) const {
+    return fixed + std::max(core(), memory) + (1 - overlap) * std::min(core(), memory);
+  }
 };
 
 class GemmModel {
  public:
   GemmModel(const GemmShape& shape, const DeviceSpec& device)
-      : shape_(shape), device_(device), constants_(device.architecture.gemm), blocking_(choose_blocking(shape, device)) {
+      : shape_(shape),
+        device_(device),
+        constants_(device.architecture.gemm),
+        blocking_(choose_blocking(shape, device)) {
     const double x = blocking_.blocks / device.sm.count;
     active_ = std::min<double>(device.sm.count, blocking_.blocks);
     const bool is_deep = as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
     const double least = is_deep ? x : std::max(x, 1.0);
     waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
-    const double footprint = as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
+    const double footprint =
+        as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
     const double moved = operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
     memory_bytes_ = moved * cold_share(shape, device, footprint);
     // Parts are written and read once each, in fp32, through the L2.
-    split_bytes_ = blocking_.parts > 1 ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts : 0;
-    operand_bytes_ = blocking_.blocks * blocking_.steps * (blocking_.tile.m + blocking_.tile.n) * step_bytes / constants_.multicast;
+    split_bytes_ = blocking_.parts > 1
+                       ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts
+                       : 0;
+    operand_bytes_ =
+        blocking_.blocks * blocking_.steps * (blocking_.tile.m + blocking_.tile.n) * step_bytes / constants_.multicast;
   }
 
   Terms terms_at(Frequency clock) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMM: C[m,n] (+)= A[m,k] B[k,n], `batch` of them; forward, input-gradient and weight-gradient products are all of this family.
+// GEMM: C[m,n] (+)= A[m,k] B[k,n], `batch` of them; forward, input-gradient and weight-gradient products are all of
+// this family.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a normalisation costs: one pass over memory, and what its instructions can move.
 //
-// Equations, x = rows x width elements: forward reads x and writes y; backward reads x and dy and writes dx. RMS: 4 vector FLOPs an
-// element forward, 10 backward; layer norm 7 and 14. One block a row. Assumes that the second look at a row hits the L1 or
-// L2, and neglects weights and their gradients (width elements).
-// Source: fused kernels of Apex and vLLM; rates fitted on vLLM's RMS norm.
+// Equations, x = rows x width elements: forward reads x and writes y; backward reads x and dy and writes dx. RMS: 4
+// vector FLOPs an element forward, 10 backward; layer norm 7 and 14. One block a row. Assumes that the second look at a
+// row hits the L1 or L2, and neglects weights and their gradients (width elements). Source: fused kernels of Apex and
+// vLLM; rates fitted on vLLM's RMS norm.
 #include "hw_models/kernels/norm.hpp"
 
 #include "hw_models/kernels/checks.hpp"

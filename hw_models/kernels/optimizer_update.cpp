@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an Adam update of a shard costs: every byte of gradient and state once in, state and parameters once out.
 //
-// Equation, a parameter: reads gradient, both moments and the fp32 master (or, without one, the parameter); writes both moments,
-// the master and the parameter of the model. 12 vector FLOPs, one square root and one reciprocal.
-// With fp32 gradient, moments and master and a bf16 parameter: 16 + 14 = 30 bytes.
-// Source: Apex FusedAdam, Transformer Engine. No measured rows: the rate is that of 16-byte accesses.
+// Equation, a parameter: reads gradient, both moments and the fp32 master (or, without one, the parameter); writes both
+// moments, the master and the parameter of the model. 12 vector FLOPs, one square root and one reciprocal. With fp32
+// gradient, moments and master and a bf16 parameter: 16 + 14 = 30 bytes. Source: Apex FusedAdam, Transformer Engine. No
+// measured rows: the rate is that of 16-byte accesses.
 #include "hw_models/kernels/optimizer_update.hpp"
 
 #include "hw_models/kernels/checks.hpp"
@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint32_t master_flag = 1;
 
 OptimizerUpdateShape shape_of(const Kernel& kernel) {
-  return {kernel.size[0], kernel.input, kernel.output, static_cast<DataType>(kernel.size[1]), (kernel.flags & master_flag) != 0};
+  return {kernel.size[0], kernel.input, kernel.output, static_cast<DataType>(kernel.size[1]),
+          (kernel.flags & master_flag) != 0};
 }
 
 class OptimizerUpdate final : public StreamingFamily {
@@ -25,16 +26,16 @@ class OptimizerUpdate final : public StreamingFamily {
   std::string_view name() const override { return "optimizer_update"; }
   std::string_view meaning() const override { return "Adam on a shard of the parameters"; }
 
-  void check(const Kernel& kernel) const override {
-    check_positive(kernel, "parameters", shape_of(kernel).parameters);
-  }
+  void check(const Kernel& kernel) const override { check_positive(kernel, "parameters", shape_of(kernel).parameters); }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const OptimizerUpdateShape shape = shape_of(kernel);
     const auto bytes = [&](DataType type) { return bytes_of({shape.parameters}, type); };
     StreamingWork work;
-    work.read = bytes(shape.gradient) + bytes(shape.state) * 2 + bytes(shape.has_master ? DataType::fp32 : shape.parameter);
-    work.written = bytes(shape.state) * 2 + bytes(shape.parameter) + (shape.has_master ? bytes(DataType::fp32) : Bytes{0});
+    work.read =
+        bytes(shape.gradient) + bytes(shape.state) * 2 + bytes(shape.has_master ? DataType::fp32 : shape.parameter);
+    work.written =
+        bytes(shape.state) * 2 + bytes(shape.parameter) + (shape.has_master ? bytes(DataType::fp32) : Bytes{0});
     work.vector_flops = 12.0 * static_cast<double>(shape.parameters);
     work.exponentials = 2.0 * static_cast<double>(shape.parameters);  // square root, reciprocal
     work.bytes_per_cycle_per_sm = constants.optimizer_update;

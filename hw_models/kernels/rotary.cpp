@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rotary embedding costs: queries and keys rotated in place.
 //
-// Equation: reads and writes tokens x heads x head_dim elements; 3 vector FLOPs an element (4 products and 2 sums a pair).
-// Neglects the table of sines and cosines, which all heads share.
-// Source: rates fitted on vLLM's kernel.
+// Equation: reads and writes tokens x heads x head_dim elements; 3 vector FLOPs an element (4 products and 2 sums a
+// pair). Neglects the table of sines and cosines, which all heads share. Source: rates fitted on vLLM's kernel.
 #include "hw_models/kernels/rotary.hpp"
 
 #include "hw_models/kernels/checks.hpp"
@@ -32,7 +31,8 @@ class Rotary final : public StreamingFamily {
     StreamingWork work;
     work.read = bytes_of({shape.tokens, shape.heads, shape.head_dim}, shape.type);
     work.written = work.read;
-    work.vector_flops = 3.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
+    work.vector_flops = 3.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.heads) *
+                        static_cast<double>(shape.head_dim);
     work.bytes_per_cycle_per_sm = constants.rotary;
     work.blocks = shape.tokens;
     return work;

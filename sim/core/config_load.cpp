@@ -58,6 +58,8 @@ std::string read_file(const std::string& path, const Origin& from, bool is_regul
     text.append(block, static_cast<std::size_t>(file.gcount()));
     if (text.size() > ConfigLimits::file_bytes) break;  // parse_yaml says so
   }
+  // Half a file may well be a valid one.
+  if (file.bad()) throw UserError(from, "cannot read " + warploom::quoted(path) + " to its end");
   return text;
 }
 

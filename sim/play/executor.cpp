@@ -97,7 +97,7 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
     const Plan* plan = nullptr;
     std::size_t step = 0;
     std::uint32_t open_bundles = 0;
-    std::vector<BundleId> bundles;
+    std::vector<BundleId> bundles;  // of this step; `none` once ended
     std::vector<std::pair<RoleId, double>> limits;  // wire rate that a role allows
   };
 
@@ -391,7 +391,10 @@ void Executor::next_step(std::uint32_t id) {
     }
     run.bundles.clear();
     run.open_bundles = static_cast<std::uint32_t>(step.bundles.size());
-    for (const auto& bundle : step.bundles) run.bundles.push_back(fabric_->start(bundle, id));
+    for (const auto& bundle : step.bundles) {
+      const std::uint64_t place = run.bundles.size();
+      run.bundles.push_back(fabric_->start(bundle, place << 32 | id));
+    }
     if (run.open_bundles > 0) return apply_limits(id);
     ++run.step;
   }
@@ -399,8 +402,10 @@ void Executor::next_step(std::uint32_t id) {
 
 void Executor::on_bundle_done(std::uint64_t token, bool alike) {
   timeline_.members_alike = timeline_.members_alike && alike;
+  const auto id = static_cast<std::uint32_t>(token);
+  runs_[id].bundles[token >> 32] = none;  // its id may name another bundle from now on
   // Not here: the fabric is in the middle of its own work.
-  schedule(engine_.now(), Event::bundle_done, static_cast<std::uint32_t>(token));
+  schedule(engine_.now(), Event::bundle_done, id);
 }
 
 void Executor::on_call_limit(std::uint32_t call_run, RoleId role, Bandwidth wire_rate) {
@@ -423,7 +428,9 @@ void Executor::apply_limits(std::uint32_t id) {
   for (const auto& [role, rate] : run.limits) {
     if (rate > 0) least = least > 0 ? std::min(least, rate) : rate;
   }
-  for (const BundleId bundle : run.bundles) fabric_->limit(bundle, Bandwidth{least});
+  for (const BundleId bundle : run.bundles) {
+    if (bundle != none) fabric_->limit(bundle, Bandwidth{least});
+  }
 }
 
 void Executor::end_call(std::uint32_t id) {

@@ -213,7 +213,7 @@ std::string critical_operations(const Report& report, const Program& program) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   std::string text =
-      fmt::format("critical path: {} parts; longest", whole(static_cast<std::int64_t>(report.critical_path.size())));
+      fmt::format("critical path: {} parts; most time in", whole(static_cast<std::int64_t>(report.critical_path.size())));
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i) {
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", order[i].first, to_string(order[i].second));
   }

@@ -16,7 +16,7 @@
 namespace warploom::testing {
 
 struct PipelineTimes {
-  Time forward;   // of a whole stage; a chunk takes 1/v of it
+  Time forward;  // of a whole stage; a chunk takes 1/v of it
   Time backward;
   Time message = Time::zero();
 };
@@ -71,7 +71,9 @@ class PipelineProgram {
   // The message that a step of a place in the model sends on.
   MeetingId message(bool is_forward, int micro_batch, int place) {
     auto [known, is_new] = messages_.try_emplace({is_forward, micro_batch, place}, 0);
-    if (is_new) known->second = program.add_meeting(program.add_call({CollectiveKind::send_recv, Bytes{0}, DataType::bf16, group_}), 2);
+    if (is_new)
+      known->second =
+          program.add_meeting(program.add_call({CollectiveKind::send_recv, Bytes{0}, DataType::bf16, group_}), 2);
     return known->second;
   }
   void add_step(int stage, const ScheduleStep& step) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analytic timer against measured kernels of H100 and A100 (where WARPLOOM_DATA has them) and against published figures.
+// The analytic timer against measured kernels of H100 and A100 (where WARPLOOM_DATA has them) and against published
+// figures.
 //
-// Errors are of all rows of a class; scripts/calibrate_kernels.py also prints those of the half that no constant was fitted on,
-// which differ by less than a point. The roofline to beat has three parameters a device, fitted on the same campaign:
-// t = t0 + max(FLOPs / (a peak), bytes / (b HBM bandwidth)).
+// Errors are of all rows of a class; scripts/calibrate_kernels.py also prints those of the half that no constant was
+// fitted on, which differ by less than a point. The roofline to beat has three parameters a device, fitted on the same
+// campaign: t = t0 + max(FLOPs / (a peak), bytes / (b HBM bandwidth)).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,9 +61,12 @@ struct GemmCase {
 class MeasuredKernels : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("WARPLOOM_DATA") == nullptr) GTEST_SKIP() << "measured kernels are not here: set WARPLOOM_DATA to their folder";
+    if (std::getenv("WARPLOOM_DATA") == nullptr)
+      GTEST_SKIP() << "measured kernels are not here: set WARPLOOM_DATA to their folder";
   }
-  static MeasuredTable table(const std::string& file) { return MeasuredTable(std::string(std::getenv("WARPLOOM_DATA")) + "/measured/" + file); }
+  static MeasuredTable table(const std::string& file) {
+    return MeasuredTable(std::string(std::getenv("WARPLOOM_DATA")) + "/measured/" + file);
+  }
 };
 
 TEST_F(MeasuredKernels, GemmsAreWithinTheirGatesAndBeatTheRooflineInEveryClass) {
@@ -82,16 +86,18 @@ TEST_F(MeasuredKernels, GemmsAreWithinTheirGatesAndBeatTheRooflineInEveryClass) 
       const double measured = row.number("latency_us");
       const std::string line = "gemm bf16 " + row.text("m") + " " + row.text("n") + " " + row.text("k");
       const double predicted = (validation::cost_of_row(line, device).duration + device.launch.graph).microseconds();
-      const double roofline = test.roofline.t0_us +
-                              1e6 * std::max(2 * m * n * k / (test.roofline.tensor_share * device.peak(DataType::bf16).value()),
-                                             2 * (m * n + n * k + m * k) / (test.roofline.memory_share * device.memory.bandwidth.value()));
+      const double roofline =
+          test.roofline.t0_us +
+          1e6 * std::max(2 * m * n * k / (test.roofline.tensor_share * device.peak(DataType::bf16).value()),
+                         2 * (m * n + n * k + m * k) / (test.roofline.memory_share * device.memory.bandwidth.value()));
       const std::string name = n < 1024 || k < 1024 ? "small n or k" : m >= 512 ? "m >= 512" : "m < 512";
       ours[name].add(predicted, measured);
       rooflines[name].add(roofline, measured);
       if (name == "m >= 512" && m >= 4096) large.add(predicted, measured);
     }
     for (const auto& [name, errors] : ours) {
-      EXPECT_LT(errors.mape(), rooflines[name].mape()) << test.name << ", " << name << ": " << errors.count() << " rows";
+      EXPECT_LT(errors.mape(), rooflines[name].mape())
+          << test.name << ", " << name << ": " << errors.count() << " rows";
       RecordProperty(std::string(test.name) + " " + name, fmt::format("{:.1f}%", 100 * errors.mape()));
     }
     EXPECT_GT(ours["m >= 512"].count(), 300) << test.name;
@@ -103,17 +109,21 @@ TEST_F(MeasuredKernels, GemmsAreWithinTheirGatesAndBeatTheRooflineInEveryClass) 
 
 TEST_F(MeasuredKernels, CausalPrefillFrom1024TokensIsWithinTenPercent) {
   const MeasuredTable attention = table("attention.csv");
-  for (const auto& [name, measured_name] : {std::pair{"h100_sxm", "h100_sxm"}, std::pair{"a100_sxm_80gb", "a100_sxm"}}) {
+  for (const auto& [name, measured_name] :
+       {std::pair{"h100_sxm", "h100_sxm"}, std::pair{"a100_sxm_80gb", "a100_sxm"}}) {
     const DeviceSpec device = device_named(name);
     Errors errors;
     for (const auto& row : attention.rows()) {
       if (row.text("device") != measured_name || row.text("phase") != "prefill" || row.text("kv_dtype") != "bf16" ||
-          row.text("window") != "0" || row.text("kernel").find("fa4") != std::string::npos || row.number("q_len") < 1024) {
+          row.text("window") != "0" || row.text("kernel").find("fa4") != std::string::npos ||
+          row.number("q_len") < 1024) {
         continue;
       }
-      const std::string line = "attention bf16 " + row.text("batch") + " " + row.text("q_heads") + " " + row.text("kv_heads") + " " +
-                               row.text("q_len") + " " + row.text("kv_len") + " " + row.text("head_dim");
-      errors.add((validation::cost_of_row(line, device).duration + validation::serving_overhead).microseconds(), row.number("latency_us"));
+      const std::string line = "attention bf16 " + row.text("batch") + " " + row.text("q_heads") + " " +
+                               row.text("kv_heads") + " " + row.text("q_len") + " " + row.text("kv_len") + " " +
+                               row.text("head_dim");
+      errors.add((validation::cost_of_row(line, device).duration + validation::serving_overhead).microseconds(),
+                 row.number("latency_us"));
     }
     EXPECT_GT(errors.count(), 200);
     EXPECT_LT(errors.mape(), 0.10) << name;
@@ -130,17 +140,21 @@ TEST_F(MeasuredKernels, LargeMemoryBoundOperatorsAreWithin15Percent) {
     for (const auto& row : operators.rows()) {
       if (row.text("hw") != measured_name) continue;
       const auto line = validation::line_of_layer_operator(row);
-      if (line) classes[line->substr(0, line->find(' '))].add(validation::cost_of_row(*line, device).duration.microseconds(), row.number("latency_us"));
+      if (line)
+        classes[line->substr(0, line->find(' '))].add(validation::cost_of_row(*line, device).duration.microseconds(),
+                                                      row.number("latency_us"));
     }
     EXPECT_GE(classes.size(), 5u);
-    for (const auto& [family, errors] : classes) EXPECT_LT(errors.mape(), 0.15) << name << " " << family << ": " << errors.count() << " rows";
+    for (const auto& [family, errors] : classes)
+      EXPECT_LT(errors.mape(), 0.15) << name << " " << family << ": " << errors.count() << " rows";
   }
 }
 
 // ---- Published figures, typed in ------------------------------------------------------------------------------------
 
-// arXiv:2407.08608 (FlashAttention-3), figures 5 and 6, H100 SXM5, FP16: batch x length = 16,384, heads x head dim = 2,048,
-// lengths 512 to 16,384. FLOPs there: 4 x length^2 x head dim x heads forward, halved when causal, 2.5 times that backward.
+// arXiv:2407.08608 (FlashAttention-3), figures 5 and 6, H100 SXM5, FP16: batch x length = 16,384, heads x head dim =
+// 2,048, lengths 512 to 16,384. FLOPs there: 4 x length^2 x head dim x heads forward, halved when causal, 2.5 times
+// that backward.
 struct PublishedAttention {
   bool backward;
   bool causal;
@@ -156,8 +170,15 @@ constexpr PublishedAttention flash_attention_3[] = {
 
 double attention_tera_flops(const PublishedAttention& figure, std::int64_t length, const DeviceSpec& device) {
   const std::int64_t heads = 2048 / figure.head_dim;
-  FlashAttentionShape shape{.batch = 16384 / length, .query_heads = heads, .kv_heads = heads, .query_length = length, .kv_length = length,
-                            .head_dim = figure.head_dim, .causal = figure.causal, .backward = figure.backward, .type = DataType::fp16};
+  FlashAttentionShape shape{.batch = 16384 / length,
+                            .query_heads = heads,
+                            .kv_heads = heads,
+                            .query_length = length,
+                            .kv_length = length,
+                            .head_dim = figure.head_dim,
+                            .causal = figure.causal,
+                            .backward = figure.backward,
+                            .type = DataType::fp16};
   const auto s = static_cast<double>(length);
   const double flops = (figure.backward ? 10.0 : 4.0) * s * 16384 * 2048 / (figure.causal ? 2 : 1);
   return flops / AnalyticTimer(device, LaunchMode::stream).cost(flash_attention(shape)).duration.seconds() / 1e12;
@@ -169,8 +190,9 @@ TEST(PublishedKernels, FlashAttention3FollowsItsPaperFrom1024Tokens) {
   for (const auto& figure : flash_attention_3) {
     for (int i = 1; i < 6; ++i) {
       const double ours = attention_tera_flops(figure, 512 << i, device);
-      EXPECT_NEAR(ours / figure.tera_flops[i], 1, 0.14) << "head dim " << figure.head_dim << ", length " << (512 << i)
-                                                        << (figure.causal ? ", causal" : "") << (figure.backward ? ", backward" : "");
+      EXPECT_NEAR(ours / figure.tera_flops[i], 1, 0.14)
+          << "head dim " << figure.head_dim << ", length " << (512 << i) << (figure.causal ? ", causal" : "")
+          << (figure.backward ? ", backward" : "");
       errors.add(ours, figure.tera_flops[i]);
     }
   }

@@ -66,7 +66,8 @@ class MeasuredTable {
   std::vector<Row> rows_;
 };
 
-// What a serving engine adds to each attention operation, beside writing keys and values: scheduling and small launches.
+// What a serving engine adds to each attention operation, beside writing keys and values: scheduling and small
+// launches.
 inline constexpr Time serving_overhead = 5_us;
 
 // A layer operator of llm_layer_ops.csv that is bound by memory and large enough not to live in the L2.
@@ -85,11 +86,14 @@ inline std::optional<std::string> line_of_layer_operator(const MeasuredTable::Ro
     return line;
   };
   // Phi adds twice in one operator.
-  if (operation == "add" && row.text("model").find("phi") == std::string::npos && 6 * tokens * width >= 100e6) return words("add", {tokens * width});
+  if (operation == "add" && row.text("model").find("phi") == std::string::npos && 6 * tokens * width >= 100e6)
+    return words("add", {tokens * width});
   if (operation == "input_layernorm" || operation == "post_attention_layernorm") return words("norm", {tokens, width});
   if (is_activation) return words(row.text("use_gated_mlp") == "True" ? "swiglu" : "gelu", {tokens, inner});
   if (operation == "attn_rope") {
-    return words("rotary", {tokens, std::floor(heads / parts) + std::max(1.0, std::floor(row.number("n_kv_head") / parts)), width / heads});
+    return words("rotary",
+                 {tokens, std::floor(heads / parts) + std::max(1.0, std::floor(row.number("n_kv_head") / parts)),
+                  width / heads});
   }
   if (operation == "emb") return words("embedding", {tokens, width});
   return {};
@@ -148,18 +152,21 @@ inline Kernel kernel_of_row(const std::string& line) {
   throw UserError("no kernel `" + family + "`");
 }
 
-// A benchmark repeats a kernel for longer the longer the kernel is, and the governor of a board lets it draw more than its
-// limit for a while, and less once it is hot: measured GEMM rates of H100 fall with the duration, whatever the shape, by 5%
-// from 0.3 to 3 ms and by 5% more beyond 10 ms. The product's limit is that of kernels of a few milliseconds in a long train.
+// A benchmark repeats a kernel for longer the longer the kernel is, and the governor of a board lets it draw more than
+// its limit for a while, and less once it is hot: measured GEMM rates of H100 fall with the duration, whatever the
+// shape, by 5% from 0.3 to 3 ms and by 5% more beyond 10 ms. The product's limit is that of kernels of a few
+// milliseconds in a long train.
 inline double power_in_benchmark(Time duration) {
   const double milliseconds = std::max(duration.milliseconds(), 0.01);
   return std::clamp(std::pow(milliseconds / 3, -0.05), 0.85, 1.2);
 }
 
-// A serving engine writes keys and values into its cache before it attends: one more pass over them, as simple as a rotation.
+// A serving engine writes keys and values into its cache before it attends: one more pass over them, as simple as a
+// rotation.
 inline Time cache_write(const Kernel& attention, const DeviceSpec& device) {
   const auto& [batch, query_heads, kv_heads, query_length, kv_length, head_dim, unused, unused_too] = attention.size;
-  const Kernel write = rotary({.tokens = batch * query_length, .heads = 2 * kv_heads, .head_dim = head_dim, .type = attention.input});
+  const Kernel write =
+      rotary({.tokens = batch * query_length, .heads = 2 * kv_heads, .head_dim = head_dim, .type = attention.input});
   return kernel_family(write.family).cost(write, device).duration;
 }
 

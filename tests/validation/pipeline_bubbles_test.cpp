@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published bubble rates from published stage times (arXiv:2401.10241, Table 9 and Table 5): our schedules on our executor,
-// every message one Tcomm, must give them to four digits.
+// Published bubble rates from published stage times (arXiv:2401.10241, Table 9 and Table 5): our schedules on our
+// executor, every message one Tcomm, must give them to four digits.
 //
-// Cost is the largest span of a stage from its first begin to its last end; rate = 1 - m (F + B + W) / cost. The paper's
-// interleaved rows leave out p Tcomm of that cost: subtracted here, in the test alone.
+// Cost is the largest span of a stage from its first begin to its last end; rate = 1 - m (F + B + W) / cost. The
+// paper's interleaved rows leave out p Tcomm of that cost: subtracted here, in the test alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,19 +26,25 @@ struct Row {
   double input_gradient_ms;
   double weight_gradient_ms;
   double message_ms;
-  double rate;              // 1F1B
+  double rate;  // 1F1B
   double interleaved_rate;
   int chunks;
 };
 
 // arXiv:2401.10241, Table 9 (times) and Table 5 (rates).
 constexpr Row rows[] = {
-    {"1.5B", 8, 24, 18.522, 18.086, 9.337, 0.601, .2431, .1055, 3},    {"1.5B", 8, 32, 18.513, 18.086, 9.331, 0.626, .1985, .0818, 3},
-    {"1.5B", 8, 64, 18.546, 18.097, 9.321, 0.762, .1240, .0443, 3},    {"6.2B", 8, 24, 29.718, 29.444, 19.927, 0.527, .2347, .0808, 4},
-    {"6.2B", 8, 32, 29.802, 29.428, 19.530, 0.577, .1898, .0628, 4},   {"6.2B", 8, 64, 29.935, 29.621, 19.388, 0.535, .1091, .0320, 4},
-    {"14.6B", 16, 48, 11.347, 11.248, 8.132, 0.377, .2552, .1104, 3},  {"14.6B", 16, 64, 11.307, 11.254, 8.101, 0.379, .2082, .0852, 3},
-    {"14.6B", 16, 128, 11.325, 11.308, 8.109, 0.378, .1251, .0445, 3}, {"28.3B", 32, 96, 10.419, 10.207, 7.715, 0.408, .2646, .1493, 2},
-    {"28.3B", 32, 128, 10.408, 10.204, 7.703, 0.408, .2168, .1164, 2}, {"28.3B", 32, 256, 10.402, 10.248, 7.698, 0.460, .1352, .0624, 2},
+    {"1.5B", 8, 24, 18.522, 18.086, 9.337, 0.601, .2431, .1055, 3},
+    {"1.5B", 8, 32, 18.513, 18.086, 9.331, 0.626, .1985, .0818, 3},
+    {"1.5B", 8, 64, 18.546, 18.097, 9.321, 0.762, .1240, .0443, 3},
+    {"6.2B", 8, 24, 29.718, 29.444, 19.927, 0.527, .2347, .0808, 4},
+    {"6.2B", 8, 32, 29.802, 29.428, 19.530, 0.577, .1898, .0628, 4},
+    {"6.2B", 8, 64, 29.935, 29.621, 19.388, 0.535, .1091, .0320, 4},
+    {"14.6B", 16, 48, 11.347, 11.248, 8.132, 0.377, .2552, .1104, 3},
+    {"14.6B", 16, 64, 11.307, 11.254, 8.101, 0.379, .2082, .0852, 3},
+    {"14.6B", 16, 128, 11.325, 11.308, 8.109, 0.378, .1251, .0445, 3},
+    {"28.3B", 32, 96, 10.419, 10.207, 7.715, 0.408, .2646, .1493, 2},
+    {"28.3B", 32, 128, 10.408, 10.204, 7.703, 0.408, .2168, .1164, 2},
+    {"28.3B", 32, 256, 10.402, 10.248, 7.698, 0.460, .1352, .0624, 2},
 };
 
 struct Times {
@@ -52,7 +58,8 @@ Time from_ms(double ms) { return Time::from_seconds(ms * 1e-3); }
 
 // The simulated rate, rounded as the paper prints it.
 double rate(const char* schedule, const ScheduleShape& shape, const Times& times) {
-  const testing::PipelineTimes stage{from_ms(times.forward_ms), from_ms(times.input_gradient_ms) + from_ms(times.weight_gradient_ms),
+  const testing::PipelineTimes stage{from_ms(times.forward_ms),
+                                     from_ms(times.input_gradient_ms) + from_ms(times.weight_gradient_ms),
                                      from_ms(times.message_ms)};
   Time cost = PipelineProgram(*pipeline_schedules().make_named(schedule), shape, stage).cost();
   if (shape.chunks > 1) cost -= stage.message * shape.stages;

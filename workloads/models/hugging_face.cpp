@@ -88,9 +88,8 @@ constexpr std::array foreign_keys = {
     Foreign{"num_kv_shared_layers", "keys and values shared between layers"},
 };
 
-constexpr std::array<std::string_view, 9> activations = {"silu",     "swish",     "gelu", "gelu_new",
-                                                         "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu",
-                                                         "gelu_python"};
+constexpr std::array<std::string_view, 9> activations = {
+    "silu", "swish", "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "gelu_python"};
 
 // Reads keys once each, so that what is left over can be listed.
 class Reader {
@@ -175,9 +174,11 @@ Family family_of(Reader& reader, const std::string& file) {
   const std::string type = reader.text("model_type", "");
   std::vector<std::string> known;
   for (const auto& family : families) known.emplace_back(family.model_type);
-  const auto place = std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
+  const auto place =
+      std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
   if (place == families.end()) {
-    throw UserError(fmt::format("{}: `model_type`: {} is not modelled", file, type.empty() ? "a missing type" : warploom::quoted(type)),
+    throw UserError(fmt::format("{}: `model_type`: {} is not modelled", file,
+                                type.empty() ? "a missing type" : warploom::quoted(type)),
                     "modelled: " + join(known));
   }
   if (const Json* list = reader.find("architectures"); list != nullptr) {
@@ -194,8 +195,9 @@ void refuse_foreign(Reader& reader) {
   for (const auto& foreign : foreign_keys) {
     const Json* value = reader.find(foreign.key);
     if (value != nullptr && is_used(*value, foreign.harmless)) {
-      reader.fail(foreign.key, fmt::format("{} is not modelled, and the key changes the computation ({})",
-                                           foreign.meaning, Reader::shown(*value)),
+      reader.fail(foreign.key,
+                  fmt::format("{} is not modelled, and the key changes the computation ({})", foreign.meaning,
+                              Reader::shown(*value)),
                   "only dense decoders with full attention are modelled");
     }
   }
@@ -223,7 +225,8 @@ void read_sizes(Reader& reader, const Family& family, Model& model) {
   model.hidden = reader.required(gpt2 ? "n_embd" : "hidden_size", 10'000'000);
   model.heads = reader.required(gpt2 ? "n_head" : "num_attention_heads", 1'000'000);
   model.vocab = reader.required("vocab_size", 100'000'000);
-  model.max_positions = reader.integer(gpt2 ? "n_positions" : "max_position_embeddings", std::int64_t{1} << 40).value_or(2048);
+  model.max_positions =
+      reader.integer(gpt2 ? "n_positions" : "max_position_embeddings", std::int64_t{1} << 40).value_or(2048);
   const char* heads_key = gpt2 ? "n_head" : "num_attention_heads";
   if (gpt2) {
     model.ffn = reader.integer("n_inner", 100'000'000).value_or(4 * model.hidden);
@@ -240,6 +243,20 @@ void read_sizes(Reader& reader, const Family& family, Model& model) {
     reader.fail(heads_key, fmt::format("{} does not divide the hidden size {}", model.heads, model.hidden));
   }
   model.head_dim = head_dim.value_or(model.hidden / model.heads);
+}
+
+// Each size may be in range and their product still absurd: in floating point first, before anything is counted.
+void refuse_absurd_size(const Model& model, const std::string& file) {
+  constexpr double most = 1e16;
+  const auto hidden = static_cast<double>(model.hidden);
+  const double heads = static_cast<double>(model.heads) * static_cast<double>(model.head_dim);
+  const double layer = hidden * (4 * heads + 3 * static_cast<double>(model.ffn));
+  const double ends = hidden * (2 * static_cast<double>(model.vocab) + static_cast<double>(model.max_positions));
+  const double parameters = static_cast<double>(model.layers) * layer + ends;
+  if (parameters > most) {
+    throw UserError(fmt::format("{}: a model of {:.1e} parameters", file, parameters),
+                    fmt::format("sizes that multiply to at most {:.0e} parameters are modelled", most));
+  }
 }
 
 void read_details(Reader& reader, const Family& family, Model& model) {
@@ -265,7 +282,8 @@ void read_details(Reader& reader, const Family& family, Model& model) {
 }  // namespace
 
 Model parse_hugging_face(std::string_view text, const std::string& file) {
-  if (text.size() > max_file_bytes) throw UserError(fmt::format("{}: larger than 1 MiB: not a model's config.json", file));
+  if (text.size() > max_file_bytes)
+    throw UserError(fmt::format("{}: larger than 1 MiB: not a model's config.json", file));
   const auto watch_depth = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > max_depth) throw UserError(fmt::format("{}: nested deeper than {} levels", file, max_depth));
     return true;
@@ -274,9 +292,11 @@ Model parse_hugging_face(std::string_view text, const std::string& file) {
   try {
     json = Json::parse(text.begin(), text.end(), watch_depth);
   } catch (const Json::exception& error) {
-    throw UserError(fmt::format("{}: not JSON: {}", file, warploom::quoted(error.what())), "expected a Hugging Face config.json");
+    throw UserError(fmt::format("{}: not JSON: {}", file, warploom::quoted(error.what())),
+                    "expected a Hugging Face config.json");
   }
-  if (!json.is_object()) throw UserError(fmt::format("{}: expected a JSON object", file), "expected a Hugging Face config.json");
+  if (!json.is_object())
+    throw UserError(fmt::format("{}: expected a JSON object", file), "expected a Hugging Face config.json");
 
   Reader reader(json, file);
   Model model;
@@ -284,6 +304,7 @@ Model parse_hugging_face(std::string_view text, const std::string& file) {
   const Family family = family_of(reader, file);
   read_sizes(reader, family, model);
   read_details(reader, family, model);
+  refuse_absurd_size(model, file);
   refuse_window(reader, model.max_positions);
   model.name = reader.text("_name_or_path", "");
   if (model.name.empty()) model.name = std::filesystem::path(file).stem().string();

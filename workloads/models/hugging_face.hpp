@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a Hugging Face config.json as published. Lenient with keys that cost nothing (they are listed), strict with keys
-// that change the computation in a way that is not modelled.
+// Reads a Hugging Face config.json as published. Lenient with keys that cost nothing (they are listed), strict with
+// keys that change the computation in a way that is not modelled.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameter counts of a dense decoder: per layer QKV, output, MLP and two norms; embeddings, positions, final norm, head.
+// Parameter counts of a dense decoder: per layer QKV, output, MLP and two norms; embeddings, positions, final norm,
+// head.
 #include "workloads/models/model.hpp"
 
 namespace warploom {
@@ -20,9 +21,7 @@ std::int64_t Model::multiplied_parameters() const {
   return parameters() - position_parameters() - (has_tied_embeddings ? 0 : embedding_parameters());
 }
 
-Bytes Model::kv_cache_per_token(DataType type) const {
-  return Bytes(2 * layers * kv_width()) * bits(type) / 8;
-}
+Bytes Model::kv_cache_per_token(DataType type) const { return Bytes(2 * layers * kv_width()) * bits(type) / 8; }
 
 Bytes Model::weights(DataType type) const { return Bytes(parameters()) * bits(type) / 8; }
 

@@ -24,20 +24,20 @@ struct Model {
   std::int64_t ffn = 1;
   std::int64_t vocab = 1;
   std::int64_t max_positions = 1;
-  bool is_gated = true;            // SwiGLU or GeGLU: the first MLP product is twice as wide
+  bool is_gated = true;  // SwiGLU or GeGLU: the first MLP product is twice as wide
   std::string activation = "silu";
   NormKind norm = NormKind::rms;
   PositionKind positions = PositionKind::rotary;
   bool has_tied_embeddings = false;
   bool has_qkv_bias = false;
-  bool has_output_bias = false;    // of the attention's output projection
+  bool has_output_bias = false;  // of the attention's output projection
   bool has_mlp_bias = false;
-  bool has_dropout = false;        // after attention and MLP; keeps a mask of one byte an element
+  bool has_dropout = false;               // after attention and MLP; keeps a mask of one byte an element
   std::vector<std::string> ignored_keys;  // of the file that it was read from
 
   // Widths of the projections.
   std::int64_t query_width() const { return heads * head_dim; }
-  std::int64_t kv_width() const { return kv_heads * head_dim; }          // K or V, one of them
+  std::int64_t kv_width() const { return kv_heads * head_dim; }  // K or V, one of them
   std::int64_t qkv_width() const { return query_width() + 2 * kv_width(); }
   std::int64_t first_mlp_width() const { return (is_gated ? 2 : 1) * ffn; }
 

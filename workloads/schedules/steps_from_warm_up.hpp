@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common shape of flushing schedules: some forwards first, then one forward and one backward in turn, then the rest.
+// The common shape of flushing schedules: some forwards first, then one forward and one backward in turn, then the
+// rest.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of the model as rows: vocabulary-parallel embedding, final norm, head and cross-entropy (Megatron-LM): each rank has
-// a slice of the vocabulary; the loss needs the largest logit (one all-reduce) and the sum of exponentials with the
-// target's logit (one more).
+// The ends of the model as rows: vocabulary-parallel embedding, final norm, head and cross-entropy (Megatron-LM): each
+// rank has a slice of the vocabulary; the loss needs the largest logit (one all-reduce) and the sum of exponentials
+// with the target's logit (one more).
 #include "workloads/training/model_rows.hpp"
 
 namespace warploom {
@@ -29,8 +29,8 @@ void ModelRows::embedding_forward(StepWriter& writer) const {
 
 void ModelRows::embedding_backward(StepWriter& writer) const {
   if (job.model.has_dropout) {
-    writer.give(writer.compute("embedding_dropout_backward", kernels.dropout_backward, Cause::other_compute), activations,
-                bytes.mask);
+    writer.give(writer.compute("embedding_dropout_backward", kernels.dropout_backward, Cause::other_compute),
+                activations, bytes.mask);
   }
   const Row all = gather(writer, "embedding_gradient_gather");
   const Row row = writer.compute("embedding_backward", kernels.embedding.backward, Cause::other_compute, all);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transformer layer as rows, as Megatron-LM runs it (arXiv:2205.05198): with sequence parallelism an all-gather before and a
-// reduce-scatter after attention and MLP; backward mirrored, with the input gathered again beside the input gradient's
-// product and the gradient reduce-scattered beside the weight gradient's product. Without it an all-reduce after each
-// part, forward and backward.
+// A transformer layer as rows, as Megatron-LM runs it (arXiv:2205.05198): with sequence parallelism an all-gather
+// before and a reduce-scatter after attention and MLP; backward mirrored, with the input gathered again beside the
+// input gradient's product and the gradient reduce-scattered beside the weight gradient's product. Without it an
+// all-reduce after each part, forward and backward.
 //
-// Kept from forward to backward, in bytes of a rank (16-bit, s b h each): layer input 2, norm output 2, Q K V, attention
-// output and its log-sum-exp, attention's residual 2, norm output 2, MLP before and after the activation, masks 1 + 1 with
-// dropout. For GELU, ffn = 4h and as many KV heads as heads that is 34 s b h / t, the published sum without its scores.
+// Kept from forward to backward, in bytes of a rank (16-bit, s b h each): layer input 2, norm output 2, Q K V,
+// attention output and its log-sum-exp, attention's residual 2, norm output 2, MLP before and after the activation,
+// masks 1 + 1 with dropout. For GELU, ffn = 4h and as many KV heads as heads that is 34 s b h / t, the published sum
+// without its scores.
 #include "workloads/training/model_rows.hpp"
 
 namespace warploom {
@@ -105,13 +106,15 @@ void ModelRows::mlp_backward(StepWriter& writer, Keep kept) const {
   const std::int64_t gathered = cuts_sequence ? bytes.whole : 0;
 
   if (job.model.has_dropout) {
-    writer.give(writer.compute("mlp_dropout_backward", kernels.dropout_backward, Cause::other_compute), activations, bytes.mask);
+    writer.give(writer.compute("mlp_dropout_backward", kernels.dropout_backward, Cause::other_compute), activations,
+                bytes.mask);
   }
   const Row all = gather(writer, "mlp_gradient_gather");
   const Row through_second = writer.compute("mlp_second_dgrad", kernels.second_mlp.input_gradient, Cause::gemm, all);
   writer.take(through_second, buffers, bytes.activation);
   if (again) {
-    writer.take(writer.compute("activation_again", kernels.activation.forward, Cause::recompute), activations, bytes.activation);
+    writer.take(writer.compute("activation_again", kernels.activation.forward, Cause::recompute), activations,
+                bytes.activation);
   }
   const Row second_weights = writer.compute("mlp_second_wgrad", kernels.second_mlp.weight_gradient, Cause::gemm);
   writer.give(second_weights, activations, bytes.activation);
@@ -141,8 +144,8 @@ void ModelRows::attention_backward(StepWriter& writer, Keep kept) const {
   const std::int64_t gathered = cuts_sequence ? bytes.whole : 0;
 
   if (job.model.has_dropout) {
-    writer.give(writer.compute("attention_dropout_backward", kernels.dropout_backward, Cause::other_compute), activations,
-                bytes.mask);
+    writer.give(writer.compute("attention_dropout_backward", kernels.dropout_backward, Cause::other_compute),
+                activations, bytes.mask);
   }
   const Row all = gather(writer, "attention_gradient_gather");
   const Row through_projection =
@@ -158,7 +161,8 @@ void ModelRows::attention_backward(StepWriter& writer, Keep kept) const {
     writer.compute("rotary_backward", kernels.rotary.backward, Cause::other_compute);
   }
   if (again) {
-    writer.take(writer.compute("attention_norm_again", kernels.norm.forward, Cause::recompute), activations, bytes.local);
+    writer.take(writer.compute("attention_norm_again", kernels.norm.forward, Cause::recompute), activations,
+                bytes.local);
   }
   const Row input = gather(writer, "attention_gather_again");
   const Row through_qkv = writer.compute("qkv_dgrad", kernels.qkv.input_gradient, Cause::gemm);
@@ -169,7 +173,8 @@ void ModelRows::attention_backward(StepWriter& writer, Keep kept) const {
   writer.give(qkv_weights, buffers, gathered + bytes.qkv);
   const Row norm = writer.compute("attention_norm_backward", kernels.norm.backward, Cause::other_compute, reduced);
   writer.give(norm, activations, bytes.local);
-  writer.give(writer.compute("attention_gradient_add", kernels.gradient_add, Cause::other_compute), buffers, bytes.local);
+  writer.give(writer.compute("attention_gradient_add", kernels.gradient_add, Cause::other_compute), buffers,
+              bytes.local);
 }
 
 }  // namespace warploom

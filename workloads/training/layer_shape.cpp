@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of kernels and tensors on one rank of a tensor-parallel group: heads, MLP width and vocabulary are cut by t; norms
-// and residuals work on all tokens, or with sequence parallelism on 1/t of them.
+// Shapes of kernels and tensors on one rank of a tensor-parallel group: heads, MLP width and vocabulary are cut by t;
+// norms and residuals work on all tokens, or with sequence parallelism on 1/t of them.
 #include "workloads/training/layer_shape.hpp"
 
 #include "hw_models/kernels/activation.hpp"
@@ -47,11 +47,16 @@ void add_end_kernels(const TrainingJob& job, std::int64_t local_elements, LayerK
   const std::int64_t tokens = job.tokens_a_micro_batch();
   const std::int64_t slice = job.model.vocab / job.layout.tensor;
   const std::int64_t element = bits(job.type()) / 8;
-  EmbeddingShape embedding_shape{.tokens = tokens, .vocabulary = slice, .width = job.model.hidden, .type = job.type(), .gradient = job.gradient_type()};
+  EmbeddingShape embedding_shape{.tokens = tokens,
+                                 .vocabulary = slice,
+                                 .width = job.model.hidden,
+                                 .type = job.type(),
+                                 .gradient = job.gradient_type()};
   kernels.embedding.forward = embedding(embedding_shape);
   embedding_shape.backward = true;
   kernels.embedding.backward = embedding(embedding_shape);
-  kernels.position_add = element_wise({.elements = local_elements, .bytes_read = 2 * element,
+  kernels.position_add = element_wise({.elements = local_elements,
+                                       .bytes_read = 2 * element,
                                        .bytes_written = element + (job.model.has_dropout ? 1 : 0)});
   kernels.head = product(job, job.model.hidden, slice);
   CrossEntropyShape loss{.tokens = tokens, .vocabulary = slice, .type = job.type()};
@@ -84,15 +89,19 @@ LayerKernels layer_kernels(const TrainingJob& job) {
   kernels.attention = attention_kernels(job);
   kernels.projection = product(job, model.query_width() / t, model.hidden);
   kernels.first_mlp = product(job, model.hidden, model.first_mlp_width() / t);
-  ActivationShape activation_shape{.rows = tokens, .width = model.ffn / t,
-                                   .kind = model.is_gated ? ActivationKind::swiglu : ActivationKind::gelu, .type = job.type()};
+  ActivationShape activation_shape{.rows = tokens,
+                                   .width = model.ffn / t,
+                                   .kind = model.is_gated ? ActivationKind::swiglu : ActivationKind::gelu,
+                                   .type = job.type()};
   kernels.activation.forward = activation(activation_shape);
   activation_shape.backward = true;
   kernels.activation.backward = activation(activation_shape);
   kernels.second_mlp = product(job, model.ffn / t, model.hidden);
   const std::int64_t mask = model.has_dropout ? 1 : 0;
-  kernels.residual_add = element_wise({.elements = local_elements, .bytes_read = 2 * element, .bytes_written = element + mask});
-  kernels.gradient_add = element_wise({.elements = local_elements, .bytes_read = 2 * element, .bytes_written = element});
+  kernels.residual_add =
+      element_wise({.elements = local_elements, .bytes_read = 2 * element, .bytes_written = element + mask});
+  kernels.gradient_add =
+      element_wise({.elements = local_elements, .bytes_read = 2 * element, .bytes_written = element});
   kernels.dropout_backward =
       element_wise({.elements = local_elements, .bytes_read = element + mask, .bytes_written = element});
   add_end_kernels(job, local_elements, kernels);

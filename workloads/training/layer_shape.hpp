@@ -37,25 +37,25 @@ struct LayerKernels {
   ForwardBackward embedding;
   Kernel position_add;
   ProductKernels head;
-  Kernel loss_largest;   // of each token's logits
-  Kernel loss_sums;      // of exponentials, and the target's logit
+  Kernel loss_largest;  // of each token's logits
+  Kernel loss_sums;     // of exponentials, and the target's logit
   Kernel loss_backward;
 };
 LayerKernels layer_kernels(const TrainingJob& job);
 
 // Bytes of one rank.
 struct LayerBytes {
-  std::int64_t whole = 0;       // [tokens, hidden], as the matrix products see it
-  std::int64_t local = 0;       // the same as norms and residuals see it: cut with sequence parallelism
-  std::int64_t mask = 0;        // dropout, one byte an element of `local`
+  std::int64_t whole = 0;  // [tokens, hidden], as the matrix products see it
+  std::int64_t local = 0;  // the same as norms and residuals see it: cut with sequence parallelism
+  std::int64_t mask = 0;   // dropout, one byte an element of `local`
   std::int64_t qkv = 0;
-  std::int64_t attention = 0;   // its output
-  std::int64_t log_sum_exp = 0; // FP32, one a query and head
-  std::int64_t first_mlp = 0;   // before the activation
-  std::int64_t activation = 0;  // after it
-  std::int64_t logits = 0;      // [tokens, vocabulary / t] in the compute type
-  std::int64_t softmax = 0;     // the same in FP32, kept for the backward
-  std::int64_t statistics = 0;  // one FP32 a token
+  std::int64_t attention = 0;    // its output
+  std::int64_t log_sum_exp = 0;  // FP32, one a query and head
+  std::int64_t first_mlp = 0;    // before the activation
+  std::int64_t activation = 0;   // after it
+  std::int64_t logits = 0;       // [tokens, vocabulary / t] in the compute type
+  std::int64_t softmax = 0;      // the same in FP32, kept for the backward
+  std::int64_t statistics = 0;   // one FP32 a token
 };
 LayerBytes layer_bytes(const TrainingJob& job);
 

@@ -40,7 +40,8 @@ class GroupMeetings {
 // The messages between two stages in one direction, each named by its sender's micro-batch and chunk.
 class PairMeetings {
  public:
-  PairMeetings(Program& program, const Fold& fold, std::int64_t from, std::int64_t to, Call message, std::size_t messages);
+  PairMeetings(Program& program, const Fold& fold, std::int64_t from, std::int64_t to, Call message,
+               std::size_t messages);
 
   // The same for sender and receiver.
   MeetingId of(RoleId role, std::size_t message);

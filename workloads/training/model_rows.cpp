@@ -13,9 +13,12 @@ ModelRows::ModelRows(const TrainingJob& of)
 
 ModelRows::Keep ModelRows::keep() const {
   switch (job.training.recompute) {
-    case Recompute::none: return Keep::all;
-    case Recompute::selective: return Keep::cheap_recomputed;
-    case Recompute::full: return Keep::nothing;
+    case Recompute::none:
+      return Keep::all;
+    case Recompute::selective:
+      return Keep::cheap_recomputed;
+    case Recompute::full:
+      return Keep::nothing;
   }
   return Keep::all;
 }

@@ -39,8 +39,8 @@ struct ModelRows {
   void head_backward(StepWriter& writer) const;
 
   // The three moves of tensor parallelism; each returns the row to wait for, or `none` when there is nothing to move.
-  Row gather(StepWriter& writer, std::string_view name) const;   // local -> whole, takes the whole as a buffer
-  Row reduce(StepWriter& writer, std::string_view name) const;   // partial whole -> local, gives the whole back
+  Row gather(StepWriter& writer, std::string_view name) const;  // local -> whole, takes the whole as a buffer
+  Row reduce(StepWriter& writer, std::string_view name) const;  // partial whole -> local, gives the whole back
 };
 
 }  // namespace warploom

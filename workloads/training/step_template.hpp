@@ -34,7 +34,8 @@ struct TensorCall {
 struct StepTemplate {
   using Row = std::uint32_t;  // within the template
   struct Entry {
-    Operation operation;  // stream, meeting and micro-batch are filled in by the replay; layers count from the chunk's first
+    Operation
+        operation;  // stream, meeting and micro-batch are filled in by the replay; layers count from the chunk's first
     Lane lane = Lane::compute;
     std::uint32_t call = none;  // index of `calls`
     std::uint32_t dependency_begin = 0;
@@ -70,8 +71,8 @@ class StepWriter {
 
   // A kernel; waits for the collective `after`, if there is one.
   Row compute(std::string_view name, const Kernel& kernel, Cause cause, Row after = none);
-  // A collective on the tensor lane; waits for the last compute row of its unit. (Where it is the first, the replay makes
-  // it wait for the compute row before the unit: units do not name each other's rows.)
+  // A collective on the tensor lane; waits for the last compute row of its unit. (Where it is the first, the replay
+  // makes it wait for the compute row before the unit: units do not name each other's rows.)
   Row collective(std::string_view name, CollectiveKind kind, std::int64_t bytes, DataType type);
 
   void take(Row row, MemoryPart part, std::int64_t bytes) { delta(row, part, false, bytes); }

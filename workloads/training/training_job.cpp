@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace warploom {
 
 ChunkUnits units_of(const TrainingJob& job, const Chunk& chunk) {
@@ -28,6 +30,19 @@ std::int64_t stage_parameters(const TrainingJob& job, const std::vector<Chunk>& 
     sum += units_of(job, chunks[static_cast<std::size_t>(c * job.layout.pipeline + stage)]).total();
   }
   return sum;
+}
+
+double estimated_rows(const TrainingJob& job) {
+  constexpr double rows_a_layer = 45;  // forward and backward; with full recomputation a third more
+  constexpr double rows_a_chunk = 15;  // messages, embedding or head
+  const auto stages = static_cast<double>(job.layout.pipeline);
+  const auto chunks = stages * static_cast<double>(job.layout.virtual_stages);
+  const double replica =
+      job.micro_batches() * (static_cast<double>(job.model.layers) * rows_a_layer + chunks * rows_a_chunk);
+  const double split = 1.0 + static_cast<double>(job.stragglers.size());
+  const double alike = job.unfold ? static_cast<double>(job.layout.device_count()) / stages
+                                  : std::min(split * split, static_cast<double>(job.layout.device_count()) / stages);
+  return replica * alike;
 }
 
 // Forward and backward take 6 FLOPs a multiplied parameter and token; scores and values take 4 s' q FLOPs a token and
@@ -58,9 +73,10 @@ Worth worth_of(const TrainingJob& job) {
                           : training.flop_convention == FlopConvention::attention_causal
                               ? "plus attention scores and values, causal half"
                               : "plus attention scores and values, full square";
-  worth.flop_convention = fmt::format("{}: 6 x N x tokens with N = {:.4g} (all parameters that a token is multiplied with: "
-                                      "without the input embedding table), {}",
-                                      enum_name(training.flop_convention), n, attention);
+  worth.flop_convention = fmt::format(
+      "{}: 6 x N x tokens with N = {:.4g} (all parameters that a token is multiplied with: "
+      "without the input embedding table), {}",
+      enum_name(training.flop_convention), n, attention);
   return worth;
 }
 

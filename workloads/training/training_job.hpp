@@ -19,9 +19,10 @@ struct Straggler {
   double slow_down = 1;
 
   static auto fields() {
-    return field_list(field("device", &Straggler::device, "its rank").in(0, 10'000'000),
-                      field("slow_down", &Straggler::slow_down, "every kernel takes this many times as long (1.2: 20% slow)")
-                          .in(1, 1'000));
+    return field_list(
+        field("device", &Straggler::device, "its rank").in(0, 10'000'000),
+        field("slow_down", &Straggler::slow_down, "every kernel takes this many times as long (1.2: 20% slow)")
+            .in(1, 1'000));
   }
 };
 
@@ -35,9 +36,7 @@ struct TrainingJob {
   bool unfold = false;
 
   std::int64_t data() const { return layout.data.value_or(1); }
-  int micro_batches() const {
-    return static_cast<int>(training.global_batch / (data() * training.micro_batch));
-  }
+  int micro_batches() const { return static_cast<int>(training.global_batch / (data() * training.micro_batch)); }
   std::int64_t tokens_a_micro_batch() const { return training.micro_batch * training.sequence_length; }
   DataType type() const { return data_type(training.types.compute); }
   DataType gradient_type() const { return data_type(training.types.gradient); }
@@ -51,7 +50,7 @@ struct ChunkUnits {
   std::int64_t embedding = 0;  // with learned positions
   std::int64_t layer = 0;      // each
   std::int64_t layers = 0;
-  std::int64_t head = 0;       // with the final norm
+  std::int64_t head = 0;  // with the final norm
   std::int64_t total() const { return embedding + layers * layer + head; }
 };
 ChunkUnits units_of(const TrainingJob& job, const Chunk& chunk);
@@ -61,6 +60,9 @@ std::int64_t stage_parameters(const TrainingJob& job, const std::vector<Chunk>& 
 
 // Tokens, model FLOPs and hardware FLOPs of the step, with the convention in words.
 Worth worth_of(const TrainingJob& job);
+
+// How many rows its program has, roughly: to refuse what no memory holds before it is built.
+double estimated_rows(const TrainingJob& job);
 
 // The program of one step: one role for all devices that do the same.
 Program build_training_step(const TrainingJob& job);

@@ -42,9 +42,12 @@ struct EnumNames<TrainingType> {
 };
 constexpr DataType data_type(TrainingType type) {
   switch (type) {
-    case TrainingType::fp32: return DataType::fp32;
-    case TrainingType::bf16: return DataType::bf16;
-    case TrainingType::fp16: return DataType::fp16;
+    case TrainingType::fp32:
+      return DataType::fp32;
+    case TrainingType::bf16:
+      return DataType::bf16;
+    case TrainingType::fp16:
+      return DataType::fp16;
   }
   return DataType::bf16;
 }
@@ -58,14 +61,15 @@ struct TrainingTypes {
     return field_list(
         field("compute", &TrainingTypes::compute, "weights, activations and their gradients").optional(),
         field("gradient", &TrainingTypes::gradient, "what weight gradients are accumulated in").optional(),
-        field("gradient_reduce", &TrainingTypes::gradient_reduce, "what weight gradients are reduced in between replicas")
+        field("gradient_reduce", &TrainingTypes::gradient_reduce,
+              "what weight gradients are reduced in between replicas")
             .optional());
   }
 };
 
 struct TrainingSpec {
   std::int64_t sequence_length = 0;
-  std::int64_t global_batch = 0;   // set in either case once the experiment is read
+  std::int64_t global_batch = 0;  // set in either case once the experiment is read
   std::int64_t global_tokens = 0;
   std::int64_t micro_batch = 1;
   ConfigValue schedule;
@@ -86,7 +90,8 @@ struct TrainingSpec {
         field("global_batch", &TrainingSpec::global_batch, "sequences of a step, over all replicas")
             .optional()
             .in(1, 1'000'000'000),
-        field("global_tokens", &TrainingSpec::global_tokens, "instead of global_batch: tokens of a step, over all replicas")
+        field("global_tokens", &TrainingSpec::global_tokens,
+              "instead of global_batch: tokens of a step, over all replicas")
             .optional()
             .in(1, 1'000'000'000'000),
         field("micro_batch", &TrainingSpec::micro_batch, "sequences of a micro-batch").optional().in(1, 1'000'000),
@@ -106,8 +111,9 @@ struct TrainingSpec {
         field("overlap_parameter_gather", &TrainingSpec::overlap_parameter_gather,
               "gather updated parameters during the first forward of the next step; else at the end of the step")
             .optional(),
-        field("bucket_parameters", &TrainingSpec::bucket_parameters,
-              "least parameters of a gradient bucket; 0: as Megatron, the larger of 40 million and 1 million x replicas")
+        field(
+            "bucket_parameters", &TrainingSpec::bucket_parameters,
+            "least parameters of a gradient bucket; 0: as Megatron, the larger of 40 million and 1 million x replicas")
             .optional()
             .in(0, 1'000'000'000'000),
         field("padded_vocabulary", &TrainingSpec::padded_vocabulary,

@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One training step as a program. Every role runs its stage's schedule; each entry of it replays the template of a chunk's
-// forward or backward; messages between stages, reduced gradients and gathered parameters have streams of their own.
+// One training step as a program. Every role runs its stage's schedule; each entry of it replays the template of a
+// chunk's forward or backward; messages between stages, reduced gradients and gathered parameters have streams of their
+// own.
+#include "workloads/training/training_step.hpp"
+
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <optional>
 #include <tuple>
-#include <utility>
 
-#include "hw_models/kernels/cast.hpp"
 #include "hw_models/kernels/element_wise.hpp"
-#include "hw_models/kernels/optimizer_update.hpp"
 #include "sim/core/errors.hpp"
-#include "workloads/fold.hpp"
-#include "workloads/training/gradient_buckets.hpp"
-#include "workloads/training/meetings.hpp"
-#include "workloads/training/model_rows.hpp"
-#include "workloads/training/training_job.hpp"
 
 namespace warploom {
 
@@ -40,120 +33,40 @@ std::vector<Rank> devices_of(const std::vector<Straggler>& stragglers) {
   return devices;
 }
 
-class TrainingStep {
- public:
-  explicit TrainingStep(const TrainingJob& job)
-      : job_(job),
-        rows_(job),
-        chunks_(chunks_of(job.layout, job.model)),
-        fold_(job.layout, devices_of(job.stragglers), job.unfold),
-        micro_batches_(job.micro_batches()),
-        tensor_(program_, fold_, fold_.along(std::array{Dimension::tensor})),
-        data_(program_, fold_, fold_.along(std::array{Dimension::context, Dimension::data})),
-        norm_(program_, fold_, job.training.zero > 0 ? fold_.along(all_dimensions)
-                                                     : fold_.along(std::array{Dimension::tensor, Dimension::pipeline})) {
-    make_pairs();
-    make_templates();
-  }
+}  // namespace
 
-  Program build() {
-    program_.worth = worth_of(job_);
-    for (RoleId role = 0; role < fold_.roles().size(); ++role) {
-      begin_role(role);
-      add_start();
-      const auto steps = job_.schedule->steps(shape(), static_cast<int>(stage_));
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (steps[i].is_forward) {
-          add_forward(steps[i]);
-        } else {
-          add_backward(steps[i], completes_gradients(steps, i));
-        }
+TrainingStep::TrainingStep(const TrainingJob& job)
+    : job_(job),
+      rows_(job),
+      chunks_(chunks_of(job.layout, job.model)),
+      fold_(job.layout, devices_of(job.stragglers), job.unfold),
+      micro_batches_(job.micro_batches()),
+      tensor_(program_, fold_, fold_.along(std::array{Dimension::tensor})),
+      data_(program_, fold_, fold_.along(std::array{Dimension::context, Dimension::data})),
+      norm_(program_, fold_,
+            job.training.zero > 0 ? fold_.along(all_dimensions)
+                                  : fold_.along(std::array{Dimension::tensor, Dimension::pipeline})) {
+  make_pairs();
+  make_templates();
+}
+
+Program TrainingStep::build() {
+  program_.worth = worth_of(job_);
+  for (RoleId role = 0; role < fold_.roles().size(); ++role) {
+    begin_role(role);
+    add_start();
+    const auto steps = job_.schedule->steps(shape(), static_cast<int>(stage_));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].is_forward) {
+        add_forward(steps[i]);
+      } else {
+        add_backward(steps[i], completes_gradients(steps, i));
       }
-      add_end();
     }
-    return std::move(program_);
+    add_end();
   }
-
- private:
-  using Wait = std::pair<StepTemplate::Row, RowId>;  // a template row, and what it waits for besides
-
-  ScheduleShape shape() const {
-    return {static_cast<int>(job_.layout.pipeline), micro_batches_, static_cast<int>(job_.layout.virtual_stages)};
-  }
-
-  // ---- Before the rows ----
-
-  void make_pairs();
-  void make_templates();
-  struct Templates {
-    StepTemplate forward;
-    StepTemplate backward;
-    std::vector<GradientBucket> buckets;
-  };
-  const Chunk& chunk(int c) const { return chunks_[chunk_index(c)]; }
-  const Templates& templates(int c) const { return *templates_[chunk_index(c)]; }
-  std::size_t chunk_index(int c) const { return static_cast<std::size_t>(c * job_.layout.pipeline + stage_); }
-
-  // ---- The rows of one role ----
-
-  void begin_role(RoleId role);
-  void add_start();
-  void add_forward(const ScheduleStep& step);
-  void add_backward(const ScheduleStep& step, bool completes_gradients);
-  bool completes_gradients(std::span<const ScheduleStep> steps, std::size_t index) const;
-  void add_end();
-
-  // Replays rows [begin, end) of a template; `waits` in the order of their rows.
-  void replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end, const ScheduleStep& step,
-              std::span<const Wait> waits, std::span<const MemoryDelta> at_first = {});
-  RowId receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
-  void send(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
-  std::size_t message(int micro_batch, std::int64_t chunk) const {
-    return static_cast<std::size_t>(micro_batch * job_.layout.virtual_stages + chunk);
-  }
-
-  void reduce_gradients(const GradientBucket& bucket, Phase phase);
-  RowId gather_parameters(const GradientBucket& bucket, Phase phase, std::optional<RowId> after);
-  RowId collective(GroupMeetings& meetings, Lane lane, const Call& call, Operation operation, std::span<const RowId> after,
-                   std::span<const MemoryDelta> memory = {});
-  RowId compute(const char* name, const Kernel& kernel, Cause cause, Phase phase, std::span<const RowId> after = {},
-                std::span<const MemoryDelta> memory = {});
-  std::optional<RowId> add_small_gradients();
-  void add_norm_and_update(std::span<const RowId> after);
-
-  bool shares_data() const { return data_.has_members(); }
-  std::int64_t shard(std::int64_t parameters) const {
-    return job_.training.zero > 0 ? (parameters + job_.data() - 1) / job_.data() : parameters;
-  }
-
-  const TrainingJob& job_;
-  Program program_;
-  ModelRows rows_;
-  std::vector<Chunk> chunks_;
-  Fold fold_;
-  int micro_batches_;
-  GroupMeetings tensor_;
-  GroupMeetings data_;
-  GroupMeetings norm_;
-  std::vector<PairMeetings> forward_pairs_;   // from stage s to the next; the last to the first with virtual stages
-  std::vector<PairMeetings> backward_pairs_;  // to stage s from the next
-  std::optional<GroupMeetings> tied_;         // first and last stage share the embedding
-  std::vector<std::shared_ptr<const Templates>> templates_;  // by chunk
-
-  // Of the role at hand.
-  RoleId role_ = 0;
-  std::int64_t stage_ = 0;
-  std::array<StreamId, lane_count> streams_{};
-  std::optional<RowId> last_compute_;
-  std::optional<RowId> last_data_;
-  RowId last_replayed_ = 0;
-  std::vector<std::vector<RowId>> gathered_;  // by chunk and bucket, until its first forward has waited
-  std::vector<bool> holds_gradients_;         // by chunk: whole ones, of micro-batches not reduced yet
-  std::vector<RowId> loss_;                   // by micro-batch: the end of its forward on the last stage
-  std::vector<std::pair<const StepTemplate*, std::vector<CallId>>> tensor_calls_;
-  std::vector<RowId> dependencies_;           // scratch
-  std::vector<MemoryDelta> memory_;           // scratch
-};
+  return std::move(program_);
+}
 
 void TrainingStep::make_pairs() {
   const std::int64_t p = job_.layout.pipeline;
@@ -200,7 +113,9 @@ void TrainingStep::begin_role(RoleId id) {
   for (const auto& straggler : job_.stragglers) {
     if (role.device_count() == 1 && role.ranks[0].base == straggler.device) role.slow_down = straggler.slow_down;
   }
-  const auto part = [&](MemoryPart which) -> std::int64_t& { return role.resident_bytes[static_cast<std::size_t>(which)]; };
+  const auto part = [&](MemoryPart which) -> std::int64_t& {
+    return role.resident_bytes[static_cast<std::size_t>(which)];
+  };
   part(MemoryPart::weights) = parameters * bits(job_.type()) / 8;
   part(MemoryPart::gradients) = gradients * bits(job_.gradient_type()) / 8;
   part(MemoryPart::optimizer) = shard(parameters) * job_.optimizer_bytes_a_parameter();
@@ -218,8 +133,8 @@ void TrainingStep::begin_role(RoleId id) {
 
 // ---- Rows -------------------------------------------------------------------------------------------------------
 
-RowId TrainingStep::compute(const char* name, const Kernel& kernel, Cause cause, Phase phase, std::span<const RowId> after,
-                            std::span<const MemoryDelta> memory) {
+RowId TrainingStep::compute(const char* name, const Kernel& kernel, Cause cause, Phase phase,
+                            std::span<const RowId> after, std::span<const MemoryDelta> memory) {
   Operation operation;
   operation.stream = streams_[static_cast<std::size_t>(Lane::compute)];
   operation.cause = cause;
@@ -238,9 +153,11 @@ RowId TrainingStep::collective(GroupMeetings& meetings, Lane lane, const Call& c
   return program_.add(operation, after, memory);
 }
 
-void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end, const ScheduleStep& step,
-                          std::span<const Wait> waits, std::span<const MemoryDelta> at_first) {
-  auto known = std::find_if(tensor_calls_.begin(), tensor_calls_.end(), [&](const auto& entry) { return entry.first == &from; });
+void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end,
+                          const ScheduleStep& step, std::span<const Wait> waits,
+                          std::span<const MemoryDelta> at_first) {
+  auto known =
+      std::find_if(tensor_calls_.begin(), tensor_calls_.end(), [&](const auto& entry) { return entry.first == &from; });
   if (known == tensor_calls_.end()) {
     std::vector<CallId> ids;
     for (const auto& call : from.calls) ids.push_back(tensor_.call(role_, {call.kind, call.bytes, call.type}));
@@ -259,13 +176,15 @@ void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, Ste
       WARPLOOM_CHECK(from.dependencies[d] >= begin, "a unit that depends on another");
       dependencies_.push_back(base + from.dependencies[d]);
     }
-    for (; !waits.empty() && waits.front().first == row; waits = waits.subspan(1)) dependencies_.push_back(waits.front().second);
+    for (; !waits.empty() && waits.front().first == row; waits = waits.subspan(1))
+      dependencies_.push_back(waits.front().second);
     if (entry.lane == Lane::tensor) {
       operation.meeting = tensor_.next(role_, known->second[entry.call]);
       // A library call is queued behind all kernels launched before it.
       if (entry.dependency_begin == entry.dependency_end && last_compute_) dependencies_.push_back(*last_compute_);
     }
-    std::span<const MemoryDelta> memory = std::span(from.memory).subspan(entry.memory_begin, entry.memory_end - entry.memory_begin);
+    std::span<const MemoryDelta> memory =
+        std::span(from.memory).subspan(entry.memory_begin, entry.memory_end - entry.memory_begin);
     if (row == begin && !at_first.empty()) {
       memory_.assign(memory.begin(), memory.end());
       memory_.insert(memory_.end(), at_first.begin(), at_first.end());
@@ -277,7 +196,8 @@ void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, Ste
   }
 }
 
-RowId TrainingStep::receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part) {
+RowId TrainingStep::receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step,
+                            MemoryPart part) {
   Operation operation;
   operation.kind = OperationKind::recv;
   operation.stream = streams_[static_cast<std::size_t>(lane)];
@@ -318,7 +238,8 @@ void TrainingStep::add_start() {
   }
   const std::int64_t parameters = stage_parameters(job_, chunks_, stage_);
   const std::int64_t element = bits(job_.gradient_type()) / 8;
-  compute("zero_gradients", element_wise({.elements = parameters, .bytes_read = 0, .bytes_written = element, .flops = 0}),
+  compute("zero_gradients",
+          element_wise({.elements = parameters, .bytes_read = 0, .bytes_written = element, .flops = 0}),
           Cause::optimizer, Phase::optimizer);
   if (training.zero == 0 || !shares_data() || !training.overlap_parameter_gather) return;
   for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
@@ -326,7 +247,8 @@ void TrainingStep::add_start() {
     auto& gathered = gathered_[static_cast<std::size_t>(c)];
     gathered.assign(buckets.size(), none);
     // In the order in which the forward pass needs them.
-    for (std::size_t b = buckets.size(); b-- > 0;) gathered[b] = gather_parameters(buckets[b], Phase::forward, std::nullopt);
+    for (std::size_t b = buckets.size(); b-- > 0;)
+      gathered[b] = gather_parameters(buckets[b], Phase::forward, std::nullopt);
   }
 }
 
@@ -350,14 +272,14 @@ void TrainingStep::add_forward(const ScheduleStep& step) {
   if (here.has_head) {
     loss_[static_cast<std::size_t>(step.micro_batch)] = last_replayed_;
   } else {
-    send(Lane::send_forward, forward_pairs_[static_cast<std::size_t>(stage_)], message(step.micro_batch, step.chunk), step,
-         MemoryPart::activations);
+    send(Lane::send_forward, forward_pairs_[static_cast<std::size_t>(stage_)], message(step.micro_batch, step.chunk),
+         step, MemoryPart::activations);
   }
 }
 
 // Whether the chunk's gradients are reduced after this backward. With cut gradients (zero 2) a stage has room for whole
-// gradients of the chunk at work only: they are reduced, and added to the rank's part, whenever the schedule turns to another
-// chunk. Otherwise once a step, after the last micro-batch.
+// gradients of the chunk at work only: they are reduced, and added to the rank's part, whenever the schedule turns to
+// another chunk. Otherwise once a step, after the last micro-batch.
 bool TrainingStep::completes_gradients(std::span<const ScheduleStep> steps, std::size_t index) const {
   const bool reduces_early = job_.training.zero > 1 && job_.training.overlap_gradient_reduce;
   for (std::size_t i = index + 1; i < steps.size(); ++i) {
@@ -405,116 +327,6 @@ void TrainingStep::add_backward(const ScheduleStep& step, bool completes_gradien
          message(step.micro_batch, step.chunk), step, MemoryPart::buffers);
   }
 }
-
-void TrainingStep::reduce_gradients(const GradientBucket& bucket, Phase phase) {
-  const std::int64_t element = bits(job_.reduce_type()) / 8;
-  std::vector<MemoryDelta> memory;
-  if (job_.reduce_type() != job_.gradient_type()) {
-    const MemoryDelta taken{MemoryPart::buffers, false, bucket.parameters * element};
-    compute("gradient_cast", cast({.elements = bucket.parameters, .from = job_.gradient_type(), .to = job_.reduce_type()}),
-            Cause::other_compute, phase, {}, std::span(&taken, 1));
-    memory.push_back({MemoryPart::buffers, true, -bucket.parameters * element});
-  }
-  if (job_.training.zero > 1) {
-    memory.push_back({MemoryPart::gradients, true, -bucket.parameters * bits(job_.gradient_type()) / 8});
-  }
-  Operation operation;
-  operation.cause = Cause::exposed_dp;
-  operation.phase = phase;
-  operation.name = program_.add_name("gradient_reduce");
-  const Call call{job_.training.zero > 0 ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
-                  Bytes(bucket.parameters * element), job_.reduce_type()};
-  last_data_ = collective(data_, Lane::data, call, operation, std::span(&*last_compute_, 1), memory);
-}
-
-RowId TrainingStep::gather_parameters(const GradientBucket& bucket, Phase phase, std::optional<RowId> after) {
-  Operation operation;
-  operation.cause = Cause::exposed_dp;
-  operation.phase = phase;
-  operation.name = program_.add_name("parameter_gather");
-  const Call call{CollectiveKind::all_gather, Bytes(bucket.parameters * bits(job_.type()) / 8), job_.type()};
-  return collective(data_, Lane::data, call, operation, after ? std::span<const RowId>(&*after, 1) : std::span<const RowId>());
-}
-
-// Gradients that are not the data-parallel groups' business: norms, of which tensor ranks see different tokens, and tied
-// embeddings, which first and last stage both have.
-std::optional<RowId> TrainingStep::add_small_gradients() {
-  const std::int64_t element = bits(job_.gradient_type()) / 8;
-  Operation operation;
-  operation.phase = Phase::optimizer;
-  std::optional<RowId> last;
-  if (job_.layout.cuts_sequence()) {
-    std::int64_t parameters = 0;
-    for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
-      parameters += (2 * chunk(c).layers + (chunk(c).has_head ? 1 : 0)) * job_.model.norm_parameters();
-    }
-    if (parameters > 0) {
-      operation.cause = Cause::exposed_tp;
-      operation.name = program_.add_name("norm_gradient_reduce");
-      last = collective(tensor_, Lane::tensor, {CollectiveKind::all_reduce, Bytes(parameters * element), job_.gradient_type()},
-                        operation, std::span(&*last_compute_, 1));
-    }
-  }
-  if (tied_ && (stage_ == 0 || stage_ + 1 == job_.layout.pipeline)) {
-    operation.cause = Cause::exposed_other;
-    operation.name = program_.add_name("embedding_gradient_reduce");
-    operation.spans_pipeline = true;
-    const std::int64_t parameters = job_.model.embedding_parameters() / job_.layout.tensor;
-    last_data_ = collective(*tied_, Lane::data, {CollectiveKind::all_reduce, Bytes(parameters * element), job_.gradient_type()},
-                            operation, std::span(&*last_compute_, 1));
-  }
-  return last;
-}
-
-void TrainingStep::add_end() {
-  if (shares_data() && !job_.training.overlap_gradient_reduce) {
-    for (int c = static_cast<int>(job_.layout.virtual_stages); c-- > 0;) {
-      for (const auto& bucket : templates(c).buckets) reduce_gradients(bucket, Phase::optimizer);
-    }
-  }
-  std::vector<RowId> after;
-  if (const auto small = add_small_gradients()) after.push_back(*small);
-  if (last_data_) after.push_back(*last_data_);
-  add_norm_and_update(after);
-}
-
-// The norm of all gradients decides how far they are clipped: its host-side read holds back the optimizer's launch.
-void TrainingStep::add_norm_and_update(std::span<const RowId> after) {
-  const TrainingSpec& training = job_.training;
-  const std::int64_t parameters = shard(stage_parameters(job_, chunks_, stage_));
-  RowId before = compute("gradient_norm",
-                         element_wise({.elements = parameters, .bytes_read = bits(job_.gradient_type()) / 8, .bytes_written = 0, .flops = 2}),
-                         Cause::optimizer, Phase::optimizer, after);
-  Operation operation;
-  operation.phase = Phase::optimizer;
-  if (norm_.has_members()) {
-    operation.cause = Cause::exposed_other;
-    operation.name = program_.add_name("norm_reduce");
-    operation.spans_pipeline = job_.layout.pipeline > 1;
-    before = collective(norm_, Lane::data, {CollectiveKind::all_reduce, Bytes(4), DataType::fp32}, operation, std::span(&before, 1));
-  }
-  operation = Operation{};
-  operation.kind = OperationKind::host;
-  operation.stream = streams_[static_cast<std::size_t>(Lane::host)];
-  operation.cause = Cause::host;
-  operation.phase = Phase::optimizer;
-  operation.name = program_.add_name("read_gradient_norm");
-  operation.duration = training.synchronisation;
-  before = program_.add(operation, std::span(&before, 1));
-
-  const bool gathers_here = training.zero > 0 && shares_data() && !training.overlap_parameter_gather;
-  for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
-    const std::int64_t of_chunk = shard(units_of(job_, chunk(c)).total());
-    const RowId update = compute("optimizer",
-                                 optimizer_update({.parameters = of_chunk, .gradient = job_.reduce_type(), .parameter = job_.type(),
-                                                   .has_master = job_.type() != DataType::fp32}),
-                                 Cause::optimizer, Phase::optimizer, std::span(&before, 1));
-    if (!gathers_here) continue;
-    for (std::size_t b = templates(c).buckets.size(); b-- > 0;) gather_parameters(templates(c).buckets[b], Phase::optimizer, update);
-  }
-}
-
-}  // namespace
 
 Program build_training_step(const TrainingJob& job) { return TrainingStep(job).build(); }
 

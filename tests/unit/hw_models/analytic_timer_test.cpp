@@ -21,7 +21,9 @@ namespace {
 using testing::a100;
 using testing::h100;
 
-KernelCost cost(const Kernel& kernel, const DeviceSpec& device) { return AnalyticTimer(device, LaunchMode::graph).cost(kernel); }
+KernelCost cost(const Kernel& kernel, const DeviceSpec& device) {
+  return AnalyticTimer(device, LaunchMode::graph).cost(kernel);
+}
 
 double rate(const Kernel& kernel, const DeviceSpec& device) {  // FLOP/s
   const KernelCost result = cost(kernel, device);
@@ -54,18 +56,22 @@ TEST(AnalyticTimer, MoreWorkNeverTakesLess) {
   }
   before = Time::zero();
   for (std::int64_t s = 128; s <= 65536; s *= 2) {
-    const Time now = cost(flash_attention({.query_heads = 16, .kv_heads = 16, .query_length = s, .kv_length = s}), device).duration;
+    const Time now =
+        cost(flash_attention({.query_heads = 16, .kv_heads = 16, .query_length = s, .kv_length = s}), device).duration;
     EXPECT_GE(now, before) << "s = " << s;
     before = now;
   }
-  EXPECT_GT(cost(norm({.rows = 8192, .width = 8192}), device).duration, cost(norm({.rows = 4096, .width = 8192}), device).duration);
+  EXPECT_GT(cost(norm({.rows = 8192, .width = 8192}), device).duration,
+            cost(norm({.rows = 4096, .width = 8192}), device).duration);
 }
 
 TEST(AnalyticTimer, BetterHardwareNeverTakesLonger) {
-  const Kernel kernels[] = {gemm({.m = 8192, .n = 8192, .k = 8192}), gemm({.m = 16, .n = 8192, .k = 8192}),
-                            flash_attention({.query_heads = 16, .kv_heads = 16, .query_length = 4096, .kv_length = 4096}),
-                            norm({.rows = 8192, .width = 8192}), cast({.elements = 1 << 28})};
-  const char* changes[] = {"memory.bandwidth=6 TB/s", "clock.max=2.2 GHz", "power.limit=900 W", "l2.bytes_per_cycle_per_sm=64"};
+  const Kernel kernels[] = {
+      gemm({.m = 8192, .n = 8192, .k = 8192}), gemm({.m = 16, .n = 8192, .k = 8192}),
+      flash_attention({.query_heads = 16, .kv_heads = 16, .query_length = 4096, .kv_length = 4096}),
+      norm({.rows = 8192, .width = 8192}), cast({.elements = 1 << 28})};
+  const char* changes[] = {"memory.bandwidth=6 TB/s", "clock.max=2.2 GHz", "power.limit=900 W",
+                           "l2.bytes_per_cycle_per_sm=64"};
   for (const Kernel& kernel : kernels) {
     for (const char* change : changes) {
       EXPECT_LE(cost(kernel, h100({change})).duration, cost(kernel, h100()).duration) << kernel.family << " " << change;
@@ -95,13 +101,14 @@ TEST(Gemm, SkinnyProductReadsItsWeightsAtTheReachedBandwidth) {
 }
 
 TEST(Gemm, OneTileMoreThanAWaveCostsPartOfAnother) {
-  // 128 x 256 tiles on 132 SMs: 132 tiles are one wave, one more row of tiles begins a second. (k is too short to be cut.)
+  // 128 x 256 tiles on 132 SMs: 132 tiles are one wave, one more row of tiles begins a second. (k is too short to be
+  // cut.)
   const DeviceSpec device = h100({"architecture.gemm.tiles=[{m: 128, n: 256}]", "power.limit=5 kW"});
   const auto duration = [&](std::int64_t rows_of_tiles) {
-    return cost(gemm({.m = 128 * rows_of_tiles, .n = 256 * 12, .k = 4032}), device).duration;
+    return cost(gemm({.m = 128 * rows_of_tiles, .n = std::int64_t{256} * 12, .k = 4032}), device).duration;
   };
-  const double within = duration(11) / duration(10);   // 132 and 120 tiles
-  const double beyond = duration(12) / duration(11);   // 144 tiles
+  const double within = duration(11) / duration(10);  // 132 and 120 tiles
+  const double beyond = duration(12) / duration(11);  // 144 tiles
   EXPECT_NEAR(within, 1, 0.02);
   EXPECT_GT(beyond, 1 + 0.5 * device.architecture.gemm.wave_quantisation);  // of which ends take a part
   EXPECT_GT(duration(22), duration(12));
@@ -181,7 +188,9 @@ TEST(AnalyticTimer, RefusesATypeThatTheDeviceLacks) {
 TEST(AnalyticTimer, AbsurdlyLargeKernelsEndInAnErrorOrAnAnswerNotInAHang) {
   const std::int64_t huge = std::int64_t{1} << 40;
   EXPECT_THROW(cost(gemm({.m = huge, .n = huge, .k = huge}), h100()), UserError);
-  EXPECT_THROW(cost(flash_attention({.query_heads = 1, .kv_heads = 1, .query_length = huge, .kv_length = huge}), h100()), UserError);
+  EXPECT_THROW(
+      cost(flash_attention({.query_heads = 1, .kv_heads = 1, .query_length = huge, .kv_length = huge}), h100()),
+      UserError);
 }
 
 TEST(MakeDeviceClass, CarriesWhatSharingNeeds) {

@@ -10,11 +10,11 @@ namespace warploom {
 namespace {
 
 using testing::a100;
-using testing::h100;
-using testing::mistakes_of;
 using ::testing::AllOf;
+using testing::h100;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::mistakes_of;
 
 TEST(Device, PeakIsSmsTimesClockTimesRate) {
   const DeviceSpec device = h100();
@@ -61,14 +61,16 @@ TEST(DeviceCheck, IsDroppedWhenAnOverrideTouchesAnInput) {
 }
 
 TEST(DeviceCheck, StaysWhenAnOverrideTouchesSomethingElse) {
-  EXPECT_THAT(mistakes_of("use: h100_sxm\ncheck: {bf16: 1200 TFLOP/s}\n", {"memory.bandwidth=4.8 TB/s"}), HasSubstr("check.bf16"));
+  EXPECT_THAT(mistakes_of("use: h100_sxm\ncheck: {bf16: 1200 TFLOP/s}\n", {"memory.bandwidth=4.8 TB/s"}),
+              HasSubstr("check.bf16"));
   // Of a file that brings both, the check holds, wherever the file is used from.
   EXPECT_THAT(mistakes_of("use: h100_sxm\nsm: {count: 114}\ncheck: {bf16: 989 TFLOP/s}\n"), HasSubstr("114 SMs"));
 }
 
 TEST(DeviceCheck, OfAnUnknownRateOrTypeIsAnError) {
   EXPECT_THAT(mistakes_of("use: h100_sxm\ncheck: {fp4: 9 PFLOP/s}\n"), HasSubstr("`tensor` has no rate for `fp4`"));
-  EXPECT_THAT(mistakes_of("use: h100_sxm\ntensor: {bf61: 4096}\n"), AllOf(HasSubstr("`tensor.bf61`"), HasSubstr("bf16")));
+  EXPECT_THAT(mistakes_of("use: h100_sxm\ntensor: {bf61: 4096}\n"),
+              AllOf(HasSubstr("`tensor.bf61`"), HasSubstr("bf16")));
 }
 
 TEST(Device, RefusesAbsurdValues) {

@@ -16,8 +16,12 @@ inline DeviceSpec device_from(const std::string& text, const std::vector<std::st
   return read<DeviceSpec>(parse_config_text(text, "mine.yaml", overrides, library()));
 }
 
-inline DeviceSpec h100(const std::vector<std::string>& overrides = {}) { return device_from("use: h100_sxm\n", overrides); }
-inline DeviceSpec a100(const std::vector<std::string>& overrides = {}) { return device_from("use: a100_sxm_80gb\n", overrides); }
+inline DeviceSpec h100(const std::vector<std::string>& overrides = {}) {
+  return device_from("use: h100_sxm\n", overrides);
+}
+inline DeviceSpec a100(const std::vector<std::string>& overrides = {}) {
+  return device_from("use: a100_sxm_80gb\n", overrides);
+}
 
 // What the reader says of a device file; empty when it is well.
 inline std::string mistakes_of(const std::string& text, const std::vector<std::string>& overrides = {}) {

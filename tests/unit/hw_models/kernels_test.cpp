@@ -34,15 +34,15 @@ TEST(KernelFamilies, AreListedOnceWithAMeaning) {
 
 TEST(Gemm, ComputesTwoFlopsAProductAndMovesThreeMatrices) {
   const Kernel kernel = gemm({.m = 3, .n = 5, .k = 7, .batch = 2});
-  EXPECT_EQ(flops(kernel), Flops(2 * 2 * 3 * 5 * 7));
-  EXPECT_EQ(bytes(kernel), Bytes(2 * 2 * (3 * 7 + 7 * 5 + 3 * 5)));
+  EXPECT_EQ(flops(kernel), Flops(2L * 2 * 3 * 5 * 7));
+  EXPECT_EQ(bytes(kernel), Bytes(2L * 2 * (3 * 7 + 7 * 5 + 3 * 5)));
 }
 
 TEST(Gemm, AccumulationReadsTheOutputToo) {
   const GemmShape shape{.m = 64, .n = 32, .k = 16, .output = DataType::fp32};
   GemmShape accumulating = shape;
   accumulating.accumulate = true;
-  EXPECT_EQ(bytes(gemm(accumulating)) - bytes(gemm(shape)), Bytes(64 * 32 * 4));
+  EXPECT_EQ(bytes(gemm(accumulating)) - bytes(gemm(shape)), Bytes(64L * 32 * 4));
 }
 
 // Megatron-LM (arXiv:2104.04473): a GPT layer forward is 24 b s h^2 + 4 b s^2 h FLOPs.
@@ -50,17 +50,23 @@ TEST(GptLayer, Forward24BSHSquaredPlus4BSSquaredH) {
   const std::int64_t b = 2, s = 2048, h = 4096, a = 32;
   const Flops products = flops(gemm({.m = b * s, .n = 3 * h, .k = h})) + flops(gemm({.m = b * s, .n = h, .k = h})) +
                          flops(gemm({.m = b * s, .n = 4 * h, .k = h})) + flops(gemm({.m = b * s, .n = h, .k = 4 * h}));
-  const Flops attention = flops(flash_attention({.batch = b, .query_heads = a, .kv_heads = a, .query_length = s, .kv_length = s,
-                                                 .head_dim = h / a, .causal = false}));
+  const Flops attention = flops(flash_attention({.batch = b,
+                                                 .query_heads = a,
+                                                 .kv_heads = a,
+                                                 .query_length = s,
+                                                 .kv_length = s,
+                                                 .head_dim = h / a,
+                                                 .causal = false}));
   EXPECT_DOUBLE_EQ(products.value(), 24.0 * b * s * h * h);
   EXPECT_DOUBLE_EQ(attention.value(), 4.0 * b * s * s * h);
 }
 
 TEST(FlashAttention, CausalCountsThePairsThatAreSeen) {
   const auto shape = [](std::int64_t queries, std::int64_t keys, bool causal) {
-    return FlashAttentionShape{.query_heads = 1, .kv_heads = 1, .query_length = queries, .kv_length = keys, .head_dim = 64, .causal = causal};
+    return FlashAttentionShape{
+        .query_heads = 1, .kv_heads = 1, .query_length = queries, .kv_length = keys, .head_dim = 64, .causal = causal};
   };
-  EXPECT_DOUBLE_EQ(flops(flash_attention(shape(100, 100, true))).value(), 4.0 * 64 * (100 * 101 / 2));
+  EXPECT_DOUBLE_EQ(flops(flash_attention(shape(100, 100, true))).value(), 4.0 * 64 * (100.0 * 101 / 2));
   // The last 10 queries of 100 keys see 91, 92, ..., 100.
   EXPECT_DOUBLE_EQ(flops(flash_attention(shape(10, 100, true))).value(), 4.0 * 64 * (91 + 100) * 10 / 2);
   // One query sees all: decoding.
@@ -78,31 +84,35 @@ TEST(FlashAttention, GroupedQueriesReadFewerKeysAndValues) {
   const FlashAttentionShape grouped{.query_heads = 64, .kv_heads = 8, .query_length = 1024, .kv_length = 1024};
   FlashAttentionShape full = grouped;
   full.kv_heads = 64;
-  EXPECT_EQ(bytes(flash_attention(grouped)), Bytes(2 * 1024 * 128 * (2 * 64 + 2 * 8)));
+  EXPECT_EQ(bytes(flash_attention(grouped)), Bytes(2L * 1024 * 128 * (2 * 64 + 2 * 8)));
   EXPECT_EQ(flops(flash_attention(grouped)), flops(flash_attention(full)));
 }
 
 TEST(MemoryBoundKernels, MoveTheBytesOfTheirTensors) {
-  EXPECT_EQ(bytes(norm({.rows = 10, .width = 100})), Bytes(2 * 2 * 1000));
-  EXPECT_EQ(bytes(norm({.rows = 10, .width = 100, .backward = true})), Bytes(3 * 2 * 1000));
-  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100})), Bytes(3 * 2 * 1000));
-  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .backward = true})), Bytes(5 * 2 * 1000));
-  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .kind = ActivationKind::gelu})), Bytes(2 * 2 * 1000));
-  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .kind = ActivationKind::gelu, .backward = true})), Bytes(3 * 2 * 1000));
-  EXPECT_EQ(bytes(rotary({.tokens = 10, .heads = 4, .head_dim = 64})), Bytes(2 * 2 * 10 * 4 * 64));
-  EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100})), Bytes(2 * 2 * 1000 + 80));
-  EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100, .backward = true})), Bytes(2 * 1000 + 80 + 2 * 4 * 1000));
-  EXPECT_EQ(bytes(cast({.elements = 1000})), Bytes(6 * 1000));
-  EXPECT_EQ(bytes(element_wise({.elements = 1000, .bytes_read = 6, .bytes_written = 4})), Bytes(10 * 1000));
-  EXPECT_EQ(bytes(cross_entropy({.tokens = 10, .vocabulary = 100})), Bytes(2 * 1000 + 40));
-  EXPECT_EQ(bytes(cross_entropy({.tokens = 10, .vocabulary = 100, .part = CrossEntropyPart::backward})), Bytes(2 * 2 * 1000));
+  EXPECT_EQ(bytes(norm({.rows = 10, .width = 100})), Bytes(2L * 2 * 1000));
+  EXPECT_EQ(bytes(norm({.rows = 10, .width = 100, .backward = true})), Bytes(3L * 2 * 1000));
+  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100})), Bytes(3L * 2 * 1000));
+  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .backward = true})), Bytes(5L * 2 * 1000));
+  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .kind = ActivationKind::gelu})), Bytes(2L * 2 * 1000));
+  EXPECT_EQ(bytes(activation({.rows = 10, .width = 100, .kind = ActivationKind::gelu, .backward = true})),
+            Bytes(3L * 2 * 1000));
+  EXPECT_EQ(bytes(rotary({.tokens = 10, .heads = 4, .head_dim = 64})), Bytes(2L * 2 * 10 * 4 * 64));
+  EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100})), Bytes(2L * 2 * 1000 + 80));
+  EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100, .backward = true})),
+            Bytes(2L * 1000 + 80 + 2 * 4 * 1000));
+  EXPECT_EQ(bytes(cast({.elements = 1000})), Bytes(6L * 1000));
+  EXPECT_EQ(bytes(element_wise({.elements = 1000, .bytes_read = 6, .bytes_written = 4})), Bytes(10L * 1000));
+  EXPECT_EQ(bytes(cross_entropy({.tokens = 10, .vocabulary = 100})), Bytes(2L * 1000 + 40));
+  EXPECT_EQ(bytes(cross_entropy({.tokens = 10, .vocabulary = 100, .part = CrossEntropyPart::backward})),
+            Bytes(2L * 2 * 1000));
 }
 
 // Mixed-precision Adam: fp32 gradient, master and two moments in; master, moments and the bf16 parameter out.
 TEST(OptimizerUpdate, MovesThirtyBytesAParameter) {
-  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000})), Bytes(1000 * (16 + 14)));
-  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000, .gradient = DataType::bf16})), Bytes(1000 * (14 + 14)));
-  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000, .parameter = DataType::fp32, .has_master = false})), Bytes(1000 * (16 + 12)));
+  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000})), Bytes(1000L * (16 + 14)));
+  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000, .gradient = DataType::bf16})), Bytes(1000L * (14 + 14)));
+  EXPECT_EQ(bytes(optimizer_update({.parameters = 1000, .parameter = DataType::fp32, .has_master = false})),
+            Bytes(1000L * (16 + 12)));
 }
 
 // Scenario A2: one FLOP for 2 bytes read and 2 written (the bias itself stays in registers).

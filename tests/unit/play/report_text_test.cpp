@@ -54,7 +54,7 @@ TEST(ReportText, SortsCausesByTimeAndEndsWithTheStep) {
   EXPECT_THAT(text, HasSubstr("  exposed_dp    1.000 s   16.7%  ██████                          1.000 s   16.7%\n"));
   EXPECT_THAT(text, HasSubstr("  step          6.000 s  100.0%"));
   EXPECT_LT(text.find("  gemm "), text.find("  interference "));
-  EXPECT_THAT(text, HasSubstr("3 parts; longest mlp 5 s, exposed_dp 1 s"));
+  EXPECT_THAT(text, HasSubstr("3 parts; most time in mlp 5 s, exposed_dp 1 s"));
 }
 
 TEST(ReportText, SaysWhatWasAssumedOnlyWhereSomethingWas) {

@@ -55,7 +55,8 @@ TEST(Experiment, IsTheSameEveryTimeAndAnotherWithAnotherValue) {
 }
 
 TEST(Experiment, ListsWhatItTakesForGranted) {
-  const auto assumptions = small({"assumptions=[the moon is round]", "stragglers=[{device: 3, slow_down: 1.5}]"}).run().report.assumptions;
+  const auto assumptions =
+      small({"assumptions=[the moon is round]", "stragglers=[{device: 3, slow_down: 1.5}]"}).run().report.assumptions;
   EXPECT_THAT(assumptions, Contains("the moon is round"));
   EXPECT_THAT(assumptions, Contains(HasSubstr("rope_theta")));  // a key of the model file that costs nothing
   EXPECT_THAT(assumptions, Contains(HasSubstr("device 3: every kernel takes 1.5 times as long")));
@@ -64,8 +65,10 @@ TEST(Experiment, ListsWhatItTakesForGranted) {
 TEST(Experiment, CountsTheBatchInSequencesOrTokens) {
   EXPECT_EQ(small().job().training.global_batch, 16);
   EXPECT_EQ(small({"training.global_batch=~", "training.global_tokens=32768"}).job().training.global_batch, 32);
-  EXPECT_THAT(refusal({"training.global_tokens=32768"}), HasSubstr("one of `global_batch` (sequences) and `global_tokens`"));
-  EXPECT_THAT(refusal({"training.global_batch=~", "training.global_tokens=1000"}), HasSubstr("not a multiple of the sequence length 1024"));
+  EXPECT_THAT(refusal({"training.global_tokens=32768"}),
+              HasSubstr("one of `global_batch` (sequences) and `global_tokens`"));
+  EXPECT_THAT(refusal({"training.global_batch=~", "training.global_tokens=1000"}),
+              HasSubstr("not a multiple of the sequence length 1024"));
 }
 
 TEST(Experiment, FindsModelsBesideTheFileAndInTheLibrary) {
@@ -81,13 +84,23 @@ TEST(Experiment, FindsModelsBesideTheFileAndInTheLibrary) {
 }
 
 TEST(Experiment, RefusesWhatDoesNotGoTogether) {
-  EXPECT_THAT(refusal({"training.schedule=interleaved_1f1b", "layout.virtual_stages=2"}), HasSubstr("virtual stages need more than one pipeline stage"));
+  EXPECT_THAT(refusal({"training.schedule=interleaved_1f1b", "layout.virtual_stages=2"}),
+              HasSubstr("virtual stages need more than one pipeline stage"));
   EXPECT_THAT(refusal({"training.schedule=1f1c"}), HasSubstr("did you mean `1f1b`?"));
   EXPECT_THAT(refusal({"training.padded_vocabulary=1000"}), HasSubstr("less than the model's vocabulary of 128256"));
   EXPECT_THAT(refusal({"training.sequence_length=1023"}), HasSubstr("1023 is not a multiple of the 2 tensor ranks"));
   EXPECT_THAT(refusal({"stragglers=[{device: 8, slow_down: 1.2}]"}), HasSubstr("devices are 0 to 7"));
-  EXPECT_THAT(refusal({"stragglers=[{device: 1, slow_down: 1.2}, {device: 1, slow_down: 1.3}]"}), HasSubstr("stands twice"));
+  EXPECT_THAT(refusal({"stragglers=[{device: 1, slow_down: 1.2}, {device: 1, slow_down: 1.3}]"}),
+              HasSubstr("stands twice"));
   EXPECT_THAT(refusal({"layout.context=2", "layout.data=2"}), HasSubstr("not modelled yet"));
+}
+
+TEST(Experiment, RefusesAbsurdSizesBeforeItCountsThem) {
+  EXPECT_THAT(refusal({"training.micro_batch=1000000", "training.sequence_length=100000000",
+                       "training.global_batch=1000000000"}),
+              HasSubstr("more than any device holds"));
+  EXPECT_THAT(refusal({"training.global_batch=1000000"}), HasSubstr("operations, more than the"));
+  EXPECT_THAT(refusal({"training.global_batch=100000000"}), HasSubstr("micro-batches are more than"));
 }
 
 // ---- Memory -------------------------------------------------------------------------------------------------------
@@ -120,11 +133,17 @@ Time idle_time(const Machine& machine, const Call& call, const Group& group) {
   return time;
 }
 
-// Two nodes, two stages, eight replicas. Pipeline inside: gradients cross nodes, activations do not; and the other way round.
-// With one micro-batch and nothing overlapped the critical path holds one all-reduce and two messages.
+// Two nodes, two stages, eight replicas. Pipeline inside: gradients cross nodes, activations do not; and the other way
+// round. With one micro-batch and nothing overlapped the critical path holds one all-reduce and two messages.
 TEST(Experiment, SwappingDataAndPipelineMovesTheStepByTheBytesThatChangeLinks) {
-  const Overrides base = {"devices=16",        "layout.tensor=1", "layout.pipeline=2", "layout.data=8", "training.zero=0",
-                          "training.global_batch=8", "training.overlap_gradient_reduce=false", "training.bucket_parameters=1000000000000",
+  const Overrides base = {"devices=16",
+                          "layout.tensor=1",
+                          "layout.pipeline=2",
+                          "layout.data=8",
+                          "training.zero=0",
+                          "training.global_batch=8",
+                          "training.overlap_gradient_reduce=false",
+                          "training.bucket_parameters=1000000000000",
                           "allow_oversubscribed_memory=true"};
   const auto with_order = [&](const char* order) {
     Overrides overrides = base;
@@ -142,12 +161,16 @@ TEST(Experiment, SwappingDataAndPipelineMovesTheStepByTheBytesThatChangeLinks) {
   const auto time = [&](const Call& call, const Stride& members, Rank first = 0) {
     return idle_time(pipeline_inside.machine(), call, Group{{0, {members}}, {{first, {}}}});
   };
-  // All-reduce of eight replicas, two apart over both nodes against side by side in one; messages and the gradient norm the
-  // other way round.
+  // All-reduce of eight replicas, two apart over both nodes against side by side in one; messages and the gradient norm
+  // the other way round.
   const Time expected = time(reduce, {8, 2}) - time(reduce, {8, 1}) + time(message, {2, 1}) - time(message, {2, 8}) +
                         time(message, {2, -1}, 1) - time(message, {2, -8}, 8) + time(norm, {2, 1}) - time(norm, {2, 8});
   const auto sent = [&](const Stride& members) {
-    return pipeline_inside.machine().planner->plan(reduce, Group{{0, {members}}, {{0, {}}}}).steps.at(0).bundles.at(0).bytes_per_flow;
+    return pipeline_inside.machine()
+        .planner->plan(reduce, Group{{0, {members}}, {{0, {}}}})
+        .steps.at(0)
+        .bundles.at(0)
+        .bytes_per_flow;
   };
   EXPECT_NEAR(sent({8, 1}) / reduce.bytes, 2 * 7.0 / 8, 0.01);
 

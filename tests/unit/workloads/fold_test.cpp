@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folding: roles cover every device once, communicators are those of the unfolded layout, sizes do not grow with devices.
+// Folding: roles cover every device once, communicators are those of the unfolded layout, sizes do not grow with
+// devices.
 #include "workloads/fold.hpp"
 
 #include <gtest/gtest.h>
@@ -31,12 +32,14 @@ std::set<Rank> ranks_of(const std::vector<RankBox>& boxes) {
 }
 
 // Every group instance as a list of ranks, with the roles that its communicator names.
-std::map<std::vector<Rank>, std::set<std::uint32_t>> instances_of(const std::vector<Fold::Communicator>& communicators) {
+std::map<std::vector<Rank>, std::set<std::uint32_t>> instances_of(
+    const std::vector<Fold::Communicator>& communicators) {
   std::map<std::vector<Rank>, std::set<std::uint32_t>> all;
   for (const auto& communicator : communicators) {
     for (const Rank start : ranks_of(communicator.group.instances)) {
       std::vector<Rank> members;
-      for (std::int64_t i = 0; i < communicator.group.member_count(); ++i) members.push_back(communicator.group.rank(start, i));
+      for (std::int64_t i = 0; i < communicator.group.member_count(); ++i)
+        members.push_back(communicator.group.rank(start, i));
       const std::set<std::uint32_t> roles(communicator.roles.begin(), communicator.roles.end());
       EXPECT_EQ(roles.size(), communicator.roles.size());
       EXPECT_TRUE(all.emplace(members, roles).second) << "a group twice";

@@ -86,19 +86,22 @@ TEST(Layout, NumbersRanksInAnyOrderOfDimensions) {
 TEST(Layout, SaysWhichSizesDivideTheDevices) {
   Layout layout = t2();
   layout.data = 64;
-  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("= 8192, but there are 16384 devices | data: 128 would use them all"));
+  EXPECT_THAT(problems(layout, t2_needs),
+              HasSubstr("= 8192, but there are 16384 devices | data: 128 would use them all"));
   layout = t2();
   layout.pipeline = 14;
   layout.virtual_stages = 1;
   layout.layer_split = LayerSplit::even;
-  EXPECT_THAT(problems(layout, {1024, 8, 2048, 1}), HasSubstr("8 x 1 x 14 (tensor x context x pipeline) = 112 does not divide the 1024 "
-                                                               "devices | with tensor 8, pipeline 4 or 8 or 16 or 32 divides"));
+  EXPECT_THAT(problems(layout, {1024, 8, 2048, 1}),
+              HasSubstr("8 x 1 x 14 (tensor x context x pipeline) = 112 does not divide the 1024 "
+                        "devices | with tensor 8, pipeline 4 or 8 or 16 or 32 divides"));
 }
 
 TEST(Layout, SaysWhatTensorSizesDivideTheModel) {
   Layout layout = t2();
   layout.tensor = 16;
-  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("tensor: 16 does not divide the model's key/value heads 8 | 4 or 8 would work"));
+  EXPECT_THAT(problems(layout, t2_needs),
+              HasSubstr("tensor: 16 does not divide the model's key/value heads 8 | 4 or 8 would work"));
   Model odd = llama();
   odd.vocab = 50257;
   EXPECT_THAT(problems(t2(), t2_needs, odd), HasSubstr("pad the vocabulary to 50264"));
@@ -141,7 +144,8 @@ TEST(Layout, WarnsOfTensorGroupsThatLeaveTheNode) {
   model.kv_heads = 128;
   Layout layout = t2();
   layout.tensor = 16;
-  EXPECT_THAT(problems(layout, t2_needs, model), HasSubstr("warning tensor: tensor-parallel groups of 16 leave the node of 8 devices"));
+  EXPECT_THAT(problems(layout, t2_needs, model),
+              HasSubstr("warning tensor: tensor-parallel groups of 16 leave the node of 8 devices"));
   EXPECT_THAT(problems(layout, t2_needs, model), HasSubstr("tensor: 8 stays inside"));
   EXPECT_EQ(problems(layout, {16384, 72, 2048, 1}, model).substr(0, 7), "warning");  // 16 does not divide 72
   EXPECT_EQ(problems(layout, {16384, 64, 2048, 1}, model), "");

@@ -44,7 +44,8 @@ TEST(MemoryFormulas, ActivationsOfALayerAreThePublishedSums) {
 // The paper's example: GPT-3 saves 70% of its activations, MT-NLG 65%, by recomputing the attention core alone.
 TEST(MemoryFormulas, SelectiveRecomputationSavesThePublishedShare) {
   const auto saved = [](const LayerShape& shape) {
-    return 1 - layer_activation_bytes(shape, ActivationMode::selective) / layer_activation_bytes(shape, ActivationMode::none);
+    return 1 - layer_activation_bytes(shape, ActivationMode::selective) /
+                   layer_activation_bytes(shape, ActivationMode::none);
   };
   EXPECT_NEAR(saved({.sequence = 2048, .hidden = 12288, .heads = 96, .sequence_parallel = true}), 0.70, 0.005);
   EXPECT_NEAR(saved({.sequence = 2048, .hidden = 20480, .heads = 128, .sequence_parallel = true}), 0.65, 0.005);

@@ -23,7 +23,8 @@ Model library_model(const std::string& name) {
 Model with(const std::string& more) {
   return parse_hugging_face(R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
       "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 2,
-      "vocab_size": 1000, "max_position_embeddings": 4096)" + (more.empty() ? "" : ", " + more) + "}",
+      "vocab_size": 1000, "max_position_embeddings": 4096)" +
+                                (more.empty() ? "" : ", " + more) + "}",
                             "some.json");
 }
 
@@ -77,14 +78,17 @@ TEST(Model, OfAHundredTrillionParametersWeighsTwoHundredTerabytes) {
   const Bytes weights = model.weights(DataType::bf16);
   EXPECT_NEAR(weights / 1_TB, 200, 0.5);
   EXPECT_NEAR(Bytes(200'000'000'000'000) / 1_TiB, 181.9, 0.05);
-  const auto devices = [](Bytes of_each) { return (Bytes(200'000'000'000'000).count() + of_each.count() - 1) / of_each.count(); };
+  const auto devices = [](Bytes of_each) {
+    return (Bytes(200'000'000'000'000).count() + of_each.count() - 1) / of_each.count();
+  };
   EXPECT_EQ(devices(192_GB), 1042);
   EXPECT_EQ(devices(180_GB), 1112);
   EXPECT_EQ(devices(288_GB), 695);
 }
 
 TEST(HuggingFace, ListsTheKeysThatItIgnores) {
-  EXPECT_THAT(with(R"("rope_theta": 500000.0, "use_cache": true)").ignored_keys, ElementsAre("rope_theta", "use_cache"));
+  EXPECT_THAT(with(R"("rope_theta": 500000.0, "use_cache": true)").ignored_keys,
+              ElementsAre("rope_theta", "use_cache"));
 }
 
 TEST(HuggingFace, CountsTiedEmbeddingsOnce) {
@@ -125,9 +129,10 @@ TEST(HuggingFace, RefusesKeysThatChangeTheComputation) {
 
 TEST(HuggingFace, AcceptsThoseKeysWhereTheyAreSwitchedOff) {
   for (const std::string key :
-       {R"("num_local_experts": 0)", R"("q_lora_rank": null)", R"("partial_rotary_factor": 1.0)", R"("use_parallel_residual": false)",
-        R"("sliding_window": null)", R"("sliding_window": 4096)", R"("use_sliding_window": false, "sliding_window": 128)",
-        R"("layer_types": ["full_attention"])", R"("quantization_config": null)"}) {
+       {R"("num_local_experts": 0)", R"("q_lora_rank": null)", R"("partial_rotary_factor": 1.0)",
+        R"("use_parallel_residual": false)", R"("sliding_window": null)", R"("sliding_window": 4096)",
+        R"("use_sliding_window": false, "sliding_window": 128)", R"("layer_types": ["full_attention"])",
+        R"("quantization_config": null)"}) {
     EXPECT_EQ(refusal(key), "accepted") << key;
   }
 }
@@ -140,8 +145,11 @@ TEST(HuggingFace, RefusesUnknownFamilies) {
 }
 
 TEST(HuggingFace, RefusesAbsurdValues) {
-  EXPECT_THAT(refusal(R"("num_hidden_layers": 1000000000000)"), HasSubstr("`num_hidden_layers`: expected 1 to 100000, got `1000000000000`"));
+  EXPECT_THAT(refusal(R"("num_hidden_layers": 1000000000000)"),
+              HasSubstr("`num_hidden_layers`: expected 1 to 100000, got `1000000000000`"));
   EXPECT_THAT(refusal(R"("num_hidden_layers": 18446744073709551615)"), HasSubstr("`num_hidden_layers`"));
+  EXPECT_THAT(refusal(R"("num_hidden_layers": 100000, "hidden_size": 8000000, "intermediate_size": 100000000)"),
+              HasSubstr("parameters"));
   EXPECT_THAT(refusal(R"("hidden_size": -1)"), HasSubstr("`hidden_size`"));
   EXPECT_THAT(refusal(R"("hidden_size": 64.5)"), HasSubstr("expected a whole number"));
   EXPECT_THAT(refusal(R"("num_key_value_heads": 3)"), HasSubstr("3 does not divide the 8 heads"));

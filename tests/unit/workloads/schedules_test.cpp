@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline schedules: forward before backward, everything once, memory bounds, bubble formulas (A9) on the real executor.
+// Pipeline schedules: forward before backward, everything once, memory bounds, bubble formulas (A9) on the real
+// executor.
 #include "workloads/schedules/schedules.hpp"
 
 #include <gtest/gtest.h>
@@ -39,8 +40,9 @@ std::vector<Case> cases() {
 }
 
 std::string text(const Case& c, int stage) {
-  return std::string(c.schedule) + " p " + std::to_string(c.shape.stages) + " m " + std::to_string(c.shape.micro_batches) + " v " +
-         std::to_string(c.shape.chunks) + " stage " + std::to_string(stage);
+  return std::string(c.schedule) + " p " + std::to_string(c.shape.stages) + " m " +
+         std::to_string(c.shape.micro_batches) + " v " + std::to_string(c.shape.chunks) + " stage " +
+         std::to_string(stage);
 }
 
 // The most chunk activations alive at once on a stage.
@@ -59,7 +61,8 @@ TEST(Schedules, RunEveryMicroBatchOfEveryChunkOnceForwardAndThenOnceBackward) {
       std::set<std::pair<int, int>> backward;
       for (const auto& step : schedule->steps(c.shape, stage)) {
         const std::pair place{step.micro_batch, step.chunk};
-        ASSERT_TRUE(step.micro_batch >= 0 && step.micro_batch < c.shape.micro_batches && step.chunk >= 0 && step.chunk < c.shape.chunks);
+        ASSERT_TRUE(step.micro_batch >= 0 && step.micro_batch < c.shape.micro_batches && step.chunk >= 0 &&
+                    step.chunk < c.shape.chunks);
         ASSERT_TRUE((step.is_forward ? forward : backward).insert(place).second) << text(c, stage);
         if (!step.is_forward) {
           ASSERT_TRUE(forward.contains(place)) << text(c, stage);

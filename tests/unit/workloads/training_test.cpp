@@ -19,7 +19,9 @@ using testing::job_of;
 using testing::small_gpt;
 using testing::small_llama;
 
-std::int64_t devices_of(const Program& program, RowId row) { return program.roles[program.role_of(row)].device_count(); }
+std::int64_t devices_of(const Program& program, RowId row) {
+  return program.roles[program.role_of(row)].device_count();
+}
 
 // Over all devices.
 double gemm_flops(const Program& program, bool recomputed) {
@@ -72,7 +74,12 @@ std::int64_t kept_a_layer(TrainingJob job) {
 // Many kinds of step: (recompute, zero, sequence parallel, overlap).
 std::vector<TrainingJob> many_jobs() {
   std::vector<TrainingJob> jobs;
-  for (const auto& shape : {testing::JobShape{1, 1, 1, 1, 2}, {2, 1, 1, 1, 2}, {1, 1, 4, 1, 2}, {2, 2, 2, 1, 3}, {2, 2, 2, 2, 4}, {1, 4, 1, 1, 8}}) {
+  for (const auto& shape : {testing::JobShape{1, 1, 1, 1, 2},
+                            {2, 1, 1, 1, 2},
+                            {1, 1, 4, 1, 2},
+                            {2, 2, 2, 1, 3},
+                            {2, 2, 2, 2, 4},
+                            {1, 4, 1, 1, 8}}) {
     for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
       for (const int zero : {0, 1, 2}) {
         for (const bool option : {false, true}) {
@@ -95,8 +102,9 @@ std::vector<TrainingJob> many_jobs() {
 }
 
 std::string text(const TrainingJob& job) {
-  return enum_name(job.training.recompute) + " zero " + std::to_string(job.training.zero) + " t" + std::to_string(job.layout.tensor) + " p" +
-         std::to_string(job.layout.pipeline) + " d" + std::to_string(job.data()) + (job.layout.sequence_parallel ? " sp" : "") +
+  return enum_name(job.training.recompute) + " zero " + std::to_string(job.training.zero) + " t" +
+         std::to_string(job.layout.tensor) + " p" + std::to_string(job.layout.pipeline) + " d" +
+         std::to_string(job.data()) + (job.layout.sequence_parallel ? " sp" : "") +
          (job.model.is_gated ? " llama" : " gpt");
 }
 
@@ -105,9 +113,9 @@ std::string text(const TrainingJob& job) {
 TEST(Training, MultipliesEveryMatrixParameterSixTimesAToken) {
   for (const auto& job : many_jobs()) {
     const Model& model = job.model;
-    const auto matrices = static_cast<double>(
-        model.layers * (model.hidden * (model.qkv_width() + model.query_width()) + model.hidden * (model.first_mlp_width() + model.ffn)) +
-        model.vocab * model.hidden);
+    const auto matrices = static_cast<double>(model.layers * (model.hidden * (model.qkv_width() + model.query_width()) +
+                                                              model.hidden * (model.first_mlp_width() + model.ffn)) +
+                                              model.vocab * model.hidden);
     const auto tokens = static_cast<double>(job.training.global_batch * job.training.sequence_length);
     EXPECT_DOUBLE_EQ(gemm_flops(build_training_step(job), false), 6 * matrices * tokens) << text(job);
   }
@@ -137,8 +145,10 @@ TEST(Training, CountsModelFlopsAsTheConventionSays) {
   };
   // 6 x (405.85e9 - 2.10e9), and 6 or 12 x 126 layers x 8,192 x 16,384.
   EXPECT_NEAR(flops_a_token(FlopConvention::parameters), 6 * (405.85e9 - 128256.0 * 16384), 0.02e12);
-  EXPECT_NEAR(flops_a_token(FlopConvention::attention_causal) - flops_a_token(FlopConvention::parameters), 6.0 * 126 * 8192 * 16384, 1e6);
-  EXPECT_NEAR(flops_a_token(FlopConvention::attention_full) - flops_a_token(FlopConvention::parameters), 12.0 * 126 * 8192 * 16384, 1e6);
+  EXPECT_NEAR(flops_a_token(FlopConvention::attention_causal) - flops_a_token(FlopConvention::parameters),
+              6.0 * 126 * 8192 * 16384, 1e6);
+  EXPECT_NEAR(flops_a_token(FlopConvention::attention_full) - flops_a_token(FlopConvention::parameters),
+              12.0 * 126 * 8192 * 16384, 1e6);
   // Published: 400 TFLOP/s on 16,384 devices is then a step of 6.46 s.
   EXPECT_NEAR(flops_a_token(FlopConvention::attention_causal) * 16777216 / (16384 * 400e12), 6.46, 0.005);
   EXPECT_EQ(worth_of(job).hardware_flops, worth_of(job).model_flops);
@@ -149,7 +159,8 @@ TEST(Training, CountsTheForwardAgainAsHardwareFlopsInFullRecomputation) {
   job.training.recompute = Recompute::full;
   const Worth worth = worth_of(job);
   const auto head = static_cast<double>(job.model.vocab * job.model.hidden);
-  const double layers = worth.model_flops.value() - 6 * worth.tokens * (head + static_cast<double>(job.model.norm_parameters()));
+  const double layers =
+      worth.model_flops.value() - 6 * worth.tokens * (head + static_cast<double>(job.model.norm_parameters()));
   EXPECT_NEAR(worth.hardware_flops / worth.model_flops, 1 + layers / 3 / worth.model_flops.value(), 1e-9);
 }
 
@@ -159,7 +170,9 @@ TEST(Training, AllReducesFourTimesALayerAndMicroBatchWithoutSequenceParallelism)
   TrainingJob job = job_of(small_llama(4), {2, 4, 1, 1, 4});
   job.layout.sequence_parallel = false;
   const std::int64_t bsh = job.tokens_a_micro_batch() * job.model.hidden * 2;
-  const auto count = [&] { return traffic_of(build_training_step(job), 1)[{CollectiveKind::all_reduce, Cause::exposed_tp}]; };
+  const auto count = [&] {
+    return traffic_of(build_training_step(job), 1)[{CollectiveKind::all_reduce, Cause::exposed_tp}];
+  };
   EXPECT_EQ(count().rows, 4 * 4);  // stage 1: one layer, 4 micro-batches
   EXPECT_EQ(count().bytes, 4 * 4 * bsh);
   job.training.recompute = Recompute::full;
@@ -207,7 +220,8 @@ TEST(Training, ReducesEveryGradientAndGathersEveryParameterOnce) {
       }
       job.training.zero = 0;
       auto traffic = traffic_of(build_training_step(job), 0);
-      EXPECT_EQ((traffic[{CollectiveKind::all_reduce, Cause::exposed_dp}].bytes), 4 * stage_parameters(job, chunks_of(job.layout, job.model), 0));
+      EXPECT_EQ((traffic[{CollectiveKind::all_reduce, Cause::exposed_dp}].bytes),
+                4 * stage_parameters(job, chunks_of(job.layout, job.model), 0));
       EXPECT_EQ((traffic.count({CollectiveKind::all_gather, Cause::exposed_dp})), 0U);
     }
   }
@@ -221,7 +235,8 @@ TEST(Training, ReducesABucketBesideTheBackwardOfTheLayersBeforeIt) {
     Time first_reduce = Time::max();
     Time last_backward = Time::zero();
     for (RowId row = 0; row < program.size(); ++row) {
-      if (program.names[program.row_name[row]] == "gradient_reduce") first_reduce = std::min(first_reduce, timeline.begin[row]);
+      if (program.names[program.row_name[row]] == "gradient_reduce")
+        first_reduce = std::min(first_reduce, timeline.begin[row]);
       if (program.names[program.row_name[row]] == "embedding_backward") last_backward = timeline.end[row];
     }
     return std::pair(first_reduce, last_backward);
@@ -248,7 +263,8 @@ TEST(Training, GivesBackAllThatItTakes) {
       }
     }
     for (const auto& [place, bytes] : held) {
-      EXPECT_EQ(bytes, 0) << text(job) << " role " << place.first << " " << memory_part_names[static_cast<std::size_t>(place.second)];
+      EXPECT_EQ(bytes, 0) << text(job) << " role " << place.first << " "
+                          << memory_part_names[static_cast<std::size_t>(place.second)];
     }
   }
 }
@@ -272,12 +288,13 @@ TEST(Training, KeepsThePublishedActivationsALayer) {
   EXPECT_EQ(kept(), layer_activation_bytes(shape, ActivationMode::full));
 }
 
-// Megatron's sum for gated models: s b h (18 + 4 ffn/h) with dropout masks and one KV head a head; ours has the second half
-// of the first MLP product too, and no masks.
+// Megatron's sum for gated models: s b h (18 + 4 ffn/h) with dropout masks and one KV head a head; ours has the second
+// half of the first MLP product too, and no masks.
 TEST(Training, KeepsWhatAGatedGroupedQueryLayerSaves) {
   TrainingJob job = job_of(small_llama(), {1, 1, 1, 1, 1});
   const std::int64_t tokens = 2 * 256;
-  const std::int64_t expected = tokens * (2 * (512 + 512 + 512 + 512) + 2 * (512 + 2 * 256) + 2 * 512 + 4 * 8 + 2 * (2 * 1536 + 1536));
+  const std::int64_t expected =
+      tokens * (2 * (512 + 512 + 512 + 512) + 2 * (512 + 2 * 256) + 2 * 512 + 4 * 8 + 2 * (2 * 1536 + 1536));
   EXPECT_EQ(kept_a_layer(job), expected);
   job.training.recompute = Recompute::selective;
   EXPECT_EQ(kept_a_layer(job), expected - tokens * 2 * (512 + 512 + 1536));
@@ -323,7 +340,8 @@ TEST(Training, HoldsStateAsZeroSays) {
   job.training.types.gradient = job.training.types.gradient_reduce = TrainingType::fp32;
   const Program program = build_training_step(job);
   const auto& resident = program.roles[0].resident_bytes;
-  EXPECT_NEAR(static_cast<double>(std::accumulate(resident.begin(), resident.end(), std::int64_t{0})) / parameters, 6 + 12.0 / 4, 1e-5);
+  EXPECT_NEAR(static_cast<double>(std::accumulate(resident.begin(), resident.end(), std::int64_t{0})) / parameters,
+              6 + 12.0 / 4, 1e-5);
 }
 
 TEST(Training, FreesGradientsAsTheyAreReducedInZeroTwo) {
