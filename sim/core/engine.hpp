@@ -16,8 +16,9 @@ class EventSink {
   virtual void on_event(std::uint64_t payload) = 0;
 };
 
-// A flat 4-ary heap of 16-byte keys over a table of event slots. Cancelled events are dropped when they surface, or when
-// they are more than half of the heap. No allocation per event once the tables have grown to the peak of pending events.
+// A flat 4-ary heap of 16-byte keys over a table of event slots. Cancelled events are dropped when they surface, or
+// when they are more than half of the heap. No allocation per event once the tables have grown to the peak of pending
+// events.
 class Engine {
  public:
   // Names a pending event; stays safe to cancel after the event ran (then it does nothing).
@@ -61,7 +62,9 @@ class Engine {
     bool cancelled = false;
   };
   static bool before(const Key& a, const Key& b) { return a.time != b.time ? a.time < b.time : a.order < b.order; }
-  static std::uint32_t slot_of(const Key& key) { return static_cast<std::uint32_t>(key.order & ((1U << slot_bits) - 1)); }
+  static std::uint32_t slot_of(const Key& key) {
+    return static_cast<std::uint32_t>(key.order & ((1U << slot_bits) - 1));
+  }
 
   EventId push(Time time, EventSink& sink, std::uint64_t payload, std::uint64_t late);
   Key pop();

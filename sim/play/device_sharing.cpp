@@ -83,7 +83,8 @@ void DeviceSharing::solve(RoleId role) {
     kernel.updated = engine_.now();
     kernel.demand.speed = speed;
     engine_.cancel(kernel.end);
-    kernel.end = engine_.at(engine_.now() + Time::picoseconds(std::llround(kernel.remaining_ps / speed)), *this, kernel.row);
+    kernel.end =
+        engine_.at(engine_.now() + Time::picoseconds(std::llround(kernel.remaining_ps / speed)), *this, kernel.row);
   }
   for (std::size_t i = 0; i < device.calls.size(); ++i) {
     auto& call = device.calls[i];

@@ -53,7 +53,9 @@ class DeviceSharing final : public EventSink {
 
   void on_event(std::uint64_t payload) override;
   void solve(RoleId role);
-  const DeviceClass& device_class(RoleId role) const { return machine_.device_classes[program_.roles[role].device_class]; }
+  const DeviceClass& device_class(RoleId role) const {
+    return machine_.device_classes[program_.roles[role].device_class];
+  }
 
   Engine& engine_;
   const Program& program_;

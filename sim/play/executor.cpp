@@ -97,7 +97,7 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
     const Plan* plan = nullptr;
     std::size_t step = 0;
     std::uint32_t open_bundles = 0;
-    std::vector<BundleId> bundles;  // of this step; `none` once ended
+    std::vector<BundleId> bundles;                  // of this step; `none` once ended
     std::vector<std::pair<RoleId, double>> limits;  // wire rate that a role allows
   };
 
@@ -113,8 +113,8 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   RowLists rows_of_role_;
   RowLists parties_;
   std::vector<RowId> next_on_stream_;
-  std::vector<std::uint32_t> waits_;   // dependencies + stream predecessor + launch
-  std::vector<std::uint8_t> parts_;    // kernel, meeting: what has to end before the row ends
+  std::vector<std::uint32_t> waits_;  // dependencies + stream predecessor + launch
+  std::vector<std::uint8_t> parts_;   // kernel, meeting: what has to end before the row ends
   std::vector<Time> launched_;
   std::vector<Host> hosts_;
   std::vector<Gathering> gatherings_;  // by meeting
@@ -197,8 +197,9 @@ void Executor::resolve_plans() {
 
 Timeline Executor::run() {
   for (MeetingId meeting = 0; meeting < program_.meetings.size(); ++meeting) {
-    WARPLOOM_CHECK(parties_[meeting].size() == program_.meetings[meeting].parties, "meeting {} has {} rows for {} parties",
-                   meeting, parties_[meeting].size(), program_.meetings[meeting].parties);
+    WARPLOOM_CHECK(parties_[meeting].size() == program_.meetings[meeting].parties,
+                   "meeting {} has {} rows for {} parties", meeting, parties_[meeting].size(),
+                   program_.meetings[meeting].parties);
   }
   resolve_plans();
   for (RoleId role = 0; role < program_.roles.size(); ++role) advance_host(role);
@@ -213,7 +214,9 @@ Timeline Executor::run() {
 void Executor::on_event(std::uint64_t payload) {
   const auto subject = static_cast<std::uint32_t>(payload);
   switch (static_cast<Event>(payload >> 32)) {
-    case Event::begin_row: begin_row(subject); break;
+    case Event::begin_row:
+      begin_row(subject);
+      break;
     case Event::host_done: {
       const RoleId role = program_.role_of(subject);
       hosts_[role].clock = engine_.now();
@@ -223,7 +226,9 @@ void Executor::on_event(std::uint64_t payload) {
       advance_host(role);
       break;
     }
-    case Event::next_step: next_step(subject); break;
+    case Event::next_step:
+      next_step(subject);
+      break;
     case Event::bundle_done: {
       auto& run = runs_[subject];
       if (--run.open_bundles == 0) {
@@ -410,7 +415,8 @@ void Executor::on_bundle_done(std::uint64_t token, bool alike) {
 
 void Executor::on_call_limit(std::uint32_t call_run, RoleId role, Bandwidth wire_rate) {
   auto& run = runs_[call_run];
-  const auto place = std::find_if(run.limits.begin(), run.limits.end(), [&](const auto& limit) { return limit.first == role; });
+  const auto place =
+      std::find_if(run.limits.begin(), run.limits.end(), [&](const auto& limit) { return limit.first == role; });
   if (place == run.limits.end()) {
     run.limits.emplace_back(role, wire_rate.value());
   } else {

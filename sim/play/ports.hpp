@@ -27,11 +27,11 @@ constexpr std::string_view name(Bound bound) {
 }
 
 struct KernelCost {
-  Time duration;            // alone on the device, launch gap included
-  double sm_share = 1.0;    // SMs it needs to run at that speed, of all
-  Bytes hbm_bytes{0};       // read and written
+  Time duration;          // alone on the device, launch gap included
+  double sm_share = 1.0;  // SMs it needs to run at that speed, of all
+  Bytes hbm_bytes{0};     // read and written
   Bytes l2_bytes{0};
-  Flops flops{0};           // arithmetic it performs
+  Flops flops{0};  // arithmetic it performs
   Power power{0};
   Bound bound_by = Bound::tensor;
 };
@@ -48,10 +48,10 @@ struct DeviceClass {
   std::string name;
   std::shared_ptr<const KernelTimer> timer;
   int sm_count = 1;
-  Bandwidth hbm_bandwidth{0};    // reached by streaming kernels, not the data sheet's
+  Bandwidth hbm_bandwidth{0};  // reached by streaming kernels, not the data sheet's
   Bytes memory_raw{0};
   Bytes memory_usable{0};
-  FlopRate peak{0};              // dense, in the data type that MFU is counted against
+  FlopRate peak{0};  // dense, in the data type that MFU is counted against
 };
 
 // ---- Communication ------------------------------------------------------------------------------------------------
@@ -75,8 +75,8 @@ struct Traffic {
 struct Bundle {
   Traffic traffic;
   bool coupled = true;
-  Bytes bytes_per_flow{0};     // on the wire, protocol overhead included
-  Bandwidth flow_limit{0};     // what one flow can reach whatever the links allow (channels, protocol); 0: no limit
+  Bytes bytes_per_flow{0};  // on the wire, protocol overhead included
+  Bandwidth flow_limit{0};  // what one flow can reach whatever the links allow (channels, protocol); 0: no limit
 };
 
 // One after another: wait `latency`, then move `bundles` (all at once), then the next step.
@@ -90,9 +90,9 @@ struct Plan {
   std::string algorithm;
   std::string protocol;
   std::vector<PlanStep> steps;
-  int sms = 0;                        // SMs that it occupies on each device while it runs
-  double hbm_bytes_per_wire_byte = 0; // HBM traffic of a device for each byte that one of its flows moves
-  bool members_alike = true;          // false: instances differ in latency and the slowest stands for all
+  int sms = 0;                         // SMs that it occupies on each device while it runs
+  double hbm_bytes_per_wire_byte = 0;  // HBM traffic of a device for each byte that one of its flows moves
+  bool members_alike = true;           // false: instances differ in latency and the slowest stands for all
 };
 
 class CollectivePlanner {
@@ -115,7 +115,7 @@ struct FabricCounters {
   std::uint64_t variables_touched = 0;  // rates recomputed, over all solves
   std::uint64_t bundles = 0;
   std::size_t link_classes = 0;
-  std::size_t variables = 0;            // rate variables that the known traffic folds into
+  std::size_t variables = 0;  // rate variables that the known traffic folds into
 };
 
 // One run's network. Events go through the engine; `listener` hears the ends.

@@ -212,8 +212,8 @@ std::string critical_operations(const Report& report, const Program& program) {
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  std::string text =
-      fmt::format("critical path: {} parts; most time in", whole(static_cast<std::int64_t>(report.critical_path.size())));
+  std::string text = fmt::format("critical path: {} parts; most time in",
+                                 whole(static_cast<std::int64_t>(report.critical_path.size())));
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i) {
     text += fmt::format("{} {} {}", i == 0 ? "" : ",", order[i].first, to_string(order[i].second));
   }

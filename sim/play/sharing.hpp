@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels and running communication share one device: SMs first come to communication, HBM bandwidth is max-min fair.
+// How kernels and running communication share one device: SMs first come to communication, HBM bandwidth is max-min
+// fair.
 //
-// Equations. A collective holds its SMs (resident thread blocks) while it runs; kernels divide what is left in proportion
-// to their demand: speed <= min(1, (1 - sum c_j) / sum d_i). At that speed kernel i asks h_i of the HBM bandwidth and call j
-// g_j; if the sum exceeds 1 the bandwidth is divided max-min fair (water-filling), and what gets less slows down alike.
-// Assumes that bandwidth is the only thing that memory traffic shares (no L2 thrashing, no row-buffer conflicts).
+// Equations. A collective holds its SMs (resident thread blocks) while it runs; kernels divide what is left in
+// proportion to their demand: speed <= min(1, (1 - sum c_j) / sum d_i). At that speed kernel i asks h_i of the HBM
+// bandwidth and call j g_j; if the sum exceeds 1 the bandwidth is divided max-min fair (water-filling), and what gets
+// less slows down alike. Assumes that bandwidth is the only thing that memory traffic shares (no L2 thrashing, no
+// row-buffer conflicts).
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communication call as data: what moves, how much, between whom; how it is done is the planner's business (network/collectives).
+// A communication call as data: what moves, how much, between whom; how it is done is the planner's business
+// (network/collectives).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,18 @@ enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatte
 
 constexpr std::string_view name(CollectiveKind kind) {
   switch (kind) {
-    case CollectiveKind::all_reduce: return "all_reduce";
-    case CollectiveKind::all_gather: return "all_gather";
-    case CollectiveKind::reduce_scatter: return "reduce_scatter";
-    case CollectiveKind::broadcast: return "broadcast";
-    case CollectiveKind::all_to_all: return "all_to_all";
-    case CollectiveKind::send_recv: return "send_recv";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::send_recv:
+      return "send_recv";
   }
   return "?";
 }
@@ -29,7 +36,8 @@ using GroupId = std::uint32_t;
 struct Call {
   CollectiveKind kind = CollectiveKind::all_reduce;
   // The full buffer of one rank, as nccl-tests counts it: all-reduce its buffer, all-gather what each rank ends with,
-  // reduce-scatter what each rank starts with, broadcast and send_recv the message, all-to-all what a rank sends in all.
+  // reduce-scatter what each rank starts with, broadcast and send_recv the message, all-to-all what a rank sends in
+  // all.
   Bytes bytes{0};
   DataType type = DataType::bf16;
   GroupId group = 0;  // send_recv: groups of two, member 0 sends to member 1

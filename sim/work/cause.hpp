@@ -31,13 +31,15 @@ enum class Cause : std::uint8_t {
 };
 
 inline constexpr std::array<std::string_view, 19> cause_names = {
-    "gemm",       "attention",  "other_compute", "recompute",     "optimizer", "interference", "exposed_tp",
-    "exposed_cp", "exposed_ep", "exposed_pp",    "exposed_dp",    "exposed_other", "bubble",   "skew",
-    "host",       "data",       "copy",          "checkpoint",    "idle",
+    "gemm",       "attention",  "other_compute", "recompute",  "optimizer",     "interference", "exposed_tp",
+    "exposed_cp", "exposed_ep", "exposed_pp",    "exposed_dp", "exposed_other", "bubble",       "skew",
+    "host",       "data",       "copy",          "checkpoint", "idle",
 };
 inline constexpr std::size_t cause_count = cause_names.size();
 
 constexpr std::string_view name(Cause cause) { return cause_names[static_cast<std::size_t>(cause)]; }
-constexpr bool is_exposed_communication(Cause cause) { return cause >= Cause::exposed_tp && cause <= Cause::exposed_other; }
+constexpr bool is_exposed_communication(Cause cause) {
+  return cause >= Cause::exposed_tp && cause <= Cause::exposed_other;
+}
 
 }  // namespace warploom

@@ -27,12 +27,16 @@ constexpr int bits(DataType type) {
   switch (type) {
     case DataType::fp32:
     case DataType::tf32:
-    case DataType::int32: return 32;
+    case DataType::int32:
+      return 32;
     case DataType::bf16:
-    case DataType::fp16: return 16;
+    case DataType::fp16:
+      return 16;
     case DataType::fp8:
-    case DataType::int8: return 8;
-    case DataType::fp4: return 4;
+    case DataType::int8:
+      return 8;
+    case DataType::fp4:
+      return 4;
   }
   return 0;
 }

@@ -40,7 +40,8 @@ struct RankBox {
 
 // Process groups of equal shape that run the same call at the same time: member i of the instance that starts at rank
 // `r` is r + members.at(i) - members.base. For every box of `instances`, each of its ranks starts one instance.
-// Example, TP8 x PP16 x DP128 (that order), DP groups of stage p: members {0, {{128, 128}}}, instances {{8 p, {{8, 1}}}}.
+// Example, TP8 x PP16 x DP128 (that order), DP groups of stage p: members {0, {{128, 128}}}, instances {{8 p, {{8,
+// 1}}}}.
 struct Group {
   RankBox members;                 // base 0; members.at(0) == 0
   std::vector<RankBox> instances;  // more than one box where a straggler leaves a hole

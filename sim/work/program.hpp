@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs: operations on streams of roles, what each waits for, what memory it takes and gives back, what it is worth.
+// What runs: operations on streams of roles, what each waits for, what memory it takes and gives back, what it is
+// worth.
 #pragma once
 
 #include <array>
@@ -56,10 +57,10 @@ struct MemoryDelta {
 // All devices that do exactly the same.
 struct Role {
   std::string name;
-  std::vector<RankBox> ranks;   // the devices it stands for
+  std::vector<RankBox> ranks;  // the devices it stands for
   std::uint32_t device_class = 0;
-  double slow_down = 1.0;       // every kernel takes this much longer (a straggler)
-  Time launch = Time::zero();   // host time to launch one operation
+  double slow_down = 1.0;      // every kernel takes this much longer (a straggler)
+  Time launch = Time::zero();  // host time to launch one operation
   std::array<std::int64_t, memory_part_names.size()> resident_bytes{};  // held from the start
 
   std::int64_t device_count() const {
@@ -107,13 +108,14 @@ class Program {
  public:
   RoleId add_role(Role role);
   StreamId add_stream(Stream stream);
-  NameId add_name(std::string_view text);      // same text, same id
-  KernelId add_kernel(const Kernel& kernel);   // same kernel, same id
+  NameId add_name(std::string_view text);     // same text, same id
+  KernelId add_kernel(const Kernel& kernel);  // same kernel, same id
   GroupId add_group(Group group);
-  CallId add_call(const Call& call);           // same call, same id
+  CallId add_call(const Call& call);  // same call, same id
   // A place where `parties` rows meet to perform `call`; it begins when the last is ready.
   MeetingId add_meeting(CallId call, std::uint32_t parties);
-  RowId add(const Operation& operation, std::span<const RowId> depends_on = {}, std::span<const MemoryDelta> memory = {});
+  RowId add(const Operation& operation, std::span<const RowId> depends_on = {},
+            std::span<const MemoryDelta> memory = {});
   void reserve(std::size_t rows);
 
   std::size_t size() const { return kind.size(); }

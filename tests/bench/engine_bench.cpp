@@ -45,7 +45,8 @@ void BM_BareBinaryHeap(benchmark::State& state) {
   for (auto _ : state) {
     const BareEvent event = heap.top();
     heap.pop();
-    heap.push({event.time + static_cast<std::int64_t>(next_random(random) % 100000), sequence++, nullptr, event.payload});
+    heap.push(
+        {event.time + static_cast<std::int64_t>(next_random(random) % 100000), sequence++, nullptr, event.payload});
     benchmark::DoNotOptimize(heap.top());
   }
   state.SetItemsProcessed(state.iterations());
@@ -54,7 +55,8 @@ void BM_BareBinaryHeap(benchmark::State& state) {
 struct Again : EventSink {
   explicit Again(Engine& of) : engine(of) {}
   void on_event(std::uint64_t payload) override {
-    engine.at(engine.now() + Time::picoseconds(static_cast<std::int64_t>(next_random(random) % 100000)), *this, payload);
+    engine.at(engine.now() + Time::picoseconds(static_cast<std::int64_t>(next_random(random) % 100000)), *this,
+              payload);
   }
   Engine& engine;
   std::uint64_t random = 88172645463325252ULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole training step: the demo's time and memory, and the same job on 1k to 64k devices, which may cost only what differs.
+// A whole training step: the demo's time and memory, and the same job on 1k to 64k devices, which may cost only what
+// differs.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -32,7 +33,8 @@ void BM_StepOverDevices(benchmark::State& state) {
       "llama3_405b_16k_h100",
       {"devices=" + std::to_string(devices), "layout.data=" + std::to_string(replicas), "training.zero=1",
        "training.recompute=full", "training.global_tokens=" + std::to_string(replicas * 16 * 8192),
-       "cluster.network.tiers=[{name: rack, of: 2, latency: 1 us}, {name: pod, of: 192, oversubscription: 7, latency: 3 us}, "
+       "cluster.network.tiers=[{name: rack, of: 2, latency: 1 us}, {name: pod, of: 192, oversubscription: 7, latency: "
+       "3 us}, "
        "{name: core, of: 32}]"});
   warploom::RunResult result;
   for (auto _ : state) result = experiment.run();
@@ -66,10 +68,12 @@ class StepReporter : public benchmark::ConsoleReporter {
     const auto large = runs_.find("BM_StepOverDevices/65536");
     if (small != runs_.end() && large != runs_.end()) {
       for (const char* count : {"roles", "operations"}) {
-        demand(small->second.counters.at(count) == large->second.counters.at(count), "64 times the devices, the same rows");
+        demand(small->second.counters.at(count) == large->second.counters.at(count),
+               "64 times the devices, the same rows");
       }
       for (const char* count : {"link_classes", "variables"}) {
-        demand(large->second.counters.at(count) <= 4 * small->second.counters.at(count), "classes do not grow with devices");
+        demand(large->second.counters.at(count) <= 4 * small->second.counters.at(count),
+               "classes do not grow with devices");
       }
       demand(large->second.GetAdjustedRealTime() < 1.5 * small->second.GetAdjustedRealTime(),
              "64 times the devices, at most half as much time again");

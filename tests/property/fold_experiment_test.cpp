@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole training step, folded into roles and with a role for every device: equal to the picosecond wherever it says `exact`.
+// A whole training step, folded into roles and with a role for every device: equal to the picosecond wherever it says
+// `exact`.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,7 +17,8 @@ constexpr const char* rails = "cluster.network.tiers=[{name: leaf, of: 4, latenc
 constexpr const char* meta = "cluster.use=clusters/meta_24k_h100";
 // Racks of one node, pods of three, 1:7 above: pods of 24 devices, which rings over 64 devices cross unevenly.
 constexpr const char* uneven_pods =
-    "cluster.network.tiers=[{name: rack, of: 1, latency: 1 us}, {name: pod, of: 3, oversubscription: 7, latency: 3 us}, "
+    "cluster.network.tiers=[{name: rack, of: 1, latency: 1 us}, {name: pod, of: 3, oversubscription: 7, latency: 3 "
+    "us}, "
     "{name: core, of: 8}]";
 
 struct Case {
@@ -37,19 +39,24 @@ const std::vector<Case>& cases() {
       {"data parallel over nodes", {"devices=32", "layout.data=16"}},
       {"rails", {"devices=64", "layout.data=8", "layout.tensor=2", "layout.pipeline=4", rails}},
       {"no sequence parallelism", {"devices=16", "layout.sequence_parallel=false", "layout.data=8"}},
-      {"interleaved", {"devices=32", "layout.tensor=4", "layout.pipeline=4", "layout.data=2", "layout.virtual_stages=4"}},
+      {"interleaved",
+       {"devices=32", "layout.tensor=4", "layout.pipeline=4", "layout.data=2", "layout.virtual_stages=4"}},
       {"plain tree", {meta, "devices=64", "layout.tensor=8", "layout.pipeline=2", "layout.data=4"}},
       {"uneven pods", {meta, uneven_pods, "devices=64", "layout.tensor=8", "layout.data=8"}},
-      {"uneven pods, pipeline", {meta, uneven_pods, "devices=64", "layout.tensor=4", "layout.pipeline=4", "layout.data=4"}},
-      {"data innermost", {"devices=32", "layout.data=4", "layout.pipeline=4", "layout.order=[data, tensor, context, pipeline]"}},
+      {"uneven pods, pipeline",
+       {meta, uneven_pods, "devices=64", "layout.tensor=4", "layout.pipeline=4", "layout.data=4"}},
+      {"data innermost",
+       {"devices=32", "layout.data=4", "layout.pipeline=4", "layout.order=[data, tensor, context, pipeline]"}},
       {"pipeline innermost",
-       {meta, uneven_pods, "devices=48", "layout.tensor=2", "layout.data=6", "layout.pipeline=4", "training.global_batch=48",
-        "layout.order=[pipeline, tensor, context, data]"}},
-      {"cut gradients, all recomputed", {"devices=16", "layout.pipeline=2", "training.zero=2", "training.recompute=full"}},
+       {meta, uneven_pods, "devices=48", "layout.tensor=2", "layout.data=6", "layout.pipeline=4",
+        "training.global_batch=48", "layout.order=[pipeline, tensor, context, data]"}},
+      {"cut gradients, all recomputed",
+       {"devices=16", "layout.pipeline=2", "training.zero=2", "training.recompute=full"}},
       {"replicated optimizer", {"devices=16", "layout.data=8", "training.zero=0"}},
       {"a straggler", {"devices=32", "layout.pipeline=4", "stragglers=[{device: 13, slow_down: 1.2}]"}},
       {"two stragglers across nodes",
-       {meta, "devices=64", "layout.tensor=8", "layout.pipeline=2", "stragglers=[{device: 3, slow_down: 1.1}, {device: 40, slow_down: 1.3}]"}},
+       {meta, "devices=64", "layout.tensor=8", "layout.pipeline=2",
+        "stragglers=[{device: 3, slow_down: 1.1}, {device: 40, slow_down: 1.3}]"}},
   };
   return all;
 }

@@ -47,7 +47,8 @@ class WirePlanner final : public CollectivePlanner {
     plan.hbm_bytes_per_wire_byte = spec_.hbm_bytes_per_wire_byte;
     PlanStep step;
     step.latency = spec_.latency;
-    if (call.bytes > Bytes{0}) step.bundles.push_back({{FlowPattern::ring, call.group}, true, call.bytes, spec_.bandwidth});
+    if (call.bytes > Bytes{0})
+      step.bundles.push_back({{FlowPattern::ring, call.group}, true, call.bytes, spec_.bandwidth});
     plan.steps.push_back(std::move(step));
     return plan;
   }
@@ -88,7 +89,9 @@ inline Machine toy_machine(WireSpec wire = {}, Bandwidth hbm = Bandwidth{1e12}, 
   device.peak = FlopRate{1e12};
   machine.device_classes.push_back(device);
   machine.planner = std::make_shared<WirePlanner>(wire);
-  machine.fabric = [](Engine& engine, BundleListener& listener) { return std::make_unique<WireFabric>(engine, listener); };
+  machine.fabric = [](Engine& engine, BundleListener& listener) {
+    return std::make_unique<WireFabric>(engine, listener);
+  };
   return machine;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Llama 3 405B on 8,192 and 16,384 H100 against the published steps (arXiv:2407.21783, Table 4; scenarios T1 and T2), and the
-// attention kernel of its time against the published utilisation. Nothing in the product is fitted to these numbers.
+// Llama 3 405B on 8,192 and 16,384 H100 against the published steps (arXiv:2407.21783, Table 4; scenarios T1 and T2),
+// and the attention kernel of its time against the published utilisation. Nothing in the product is fitted to these
+// numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +32,8 @@ TEST(Llama3, HalfTheDevicesDoMoreEachByThePublishedRatio) {
 }
 
 TEST(FlashAttention2, ReachesAbout35PercentOfAnH100Forward) {
-  DeviceSpec device = read<DeviceSpec>(load_config("devices/h100_sxm", {"architecture.use=architectures/hopper_flash_attention_2"}));
+  DeviceSpec device =
+      read<DeviceSpec>(load_config("devices/h100_sxm", {"architecture.use=architectures/hopper_flash_attention_2"}));
   FlashAttentionShape shape;
   shape.batch = 1;
   shape.query_heads = shape.kv_heads = 16;

@@ -99,7 +99,7 @@ TEST(MemoryBoundKernels, MoveTheBytesOfTheirTensors) {
   EXPECT_EQ(bytes(rotary({.tokens = 10, .heads = 4, .head_dim = 64})), Bytes(2L * 2 * 10 * 4 * 64));
   EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100})), Bytes(2L * 2 * 1000 + 80));
   EXPECT_EQ(bytes(embedding({.tokens = 10, .vocabulary = 50, .width = 100, .backward = true})),
-            Bytes(2L * 1000 + 80 + 2 * 4 * 1000));
+            Bytes(2L * 1000 + 80 + 2L * 4 * 1000));
   EXPECT_EQ(bytes(cast({.elements = 1000})), Bytes(6L * 1000));
   EXPECT_EQ(bytes(element_wise({.elements = 1000, .bytes_read = 6, .bytes_written = 4})), Bytes(10L * 1000));
   EXPECT_EQ(bytes(cross_entropy({.tokens = 10, .vocabulary = 100})), Bytes(2L * 1000 + 40));

@@ -11,8 +11,8 @@ namespace warploom {
 namespace {
 
 using namespace warploom::literals;
-using testing::ToyProgram;
 using testing::toy_machine;
+using testing::ToyProgram;
 using testing::WireSpec;
 
 TEST(Executor, RunsAStreamInOrderAndWaitsForDependencies) {

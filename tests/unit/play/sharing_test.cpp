@@ -28,7 +28,7 @@ TEST(Sharing, DividesMemoryBandwidthMaxMinFair) {
   std::vector<KernelDemand> kernels{{0.1, 1.0, 0}};
   std::vector<CallDemand> calls{{0, 0.2, 0}};
   share_device(kernels, calls);
-  EXPECT_DOUBLE_EQ(kernels[0].speed, 0.8);   // the small demand is met, the kernel gets the rest
+  EXPECT_DOUBLE_EQ(kernels[0].speed, 0.8);  // the small demand is met, the kernel gets the rest
   EXPECT_DOUBLE_EQ(calls[0].granted, 0.2);
 
   calls[0].hbm_share = 0.9;  // both want more than half
