@@ -125,6 +125,15 @@ void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnost
     report("memory", "usable",
            fmt::format("{} usable, of {} in all", to_string(device.memory.usable), to_string(device.memory.capacity)));
   }
+  // More memory that nothing may use is the commonest slip of a what-if.
+  const auto capacity = find_path(at, "memory", "capacity");
+  const auto usable = find_path(at, "memory", "usable");
+  if (capacity && usable && capacity->origin().file() != usable->origin().file()) {
+    diagnostics.warning(capacity->origin(), capacity->path(),
+                        fmt::format("{} of memory, of which {} are usable as set elsewhere",
+                                    to_string(device.memory.capacity), to_string(device.memory.usable)),
+                        "set memory.usable, too");
+  }
   if (device.clock.data_sheet > device.clock.max) {
     report("clock", "data_sheet",
            fmt::format("{} is more than the highest clock, {}", to_string(device.clock.data_sheet),

@@ -91,6 +91,20 @@ TEST(Device, FitsIsAboutUsableMemoryNotRaw) {
   EXPECT_FALSE(device.fits(device.memory.capacity));
 }
 
+TEST(Device, WarnsOfMoreMemoryThatStaysUnusable) {
+  const auto warnings_of = [](const std::string& text) {
+    Diagnostics diagnostics;
+    (void)read<DeviceSpec>(parse_config_text(text, "mine.yaml", {}, testing::library()), diagnostics);
+    return diagnostics.warnings();
+  };
+  EXPECT_THAT(warnings_of("use: h100_sxm\n"), IsEmpty());
+  EXPECT_THAT(warnings_of("use: h100_sxm\nmemory: {capacity: 141 GB, usable: 140 GB}\n"), IsEmpty());
+  const auto warnings = warnings_of("use: h100_sxm\nmemory: {capacity: 141 GB}\n");
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].path, "memory.capacity");
+  EXPECT_EQ(warnings[0].hint, "set memory.usable, too");
+}
+
 TEST(Device, LacksAndNamesDataTypes) {
   EXPECT_FALSE(a100().has(DataType::fp8));
   EXPECT_TRUE(h100().has(DataType::fp8));
