@@ -163,6 +163,7 @@ def test_an_exception_in_progress_ends_the_run():
 def test_ctrl_c_ends_the_run():
     code = f"""
 import os, signal, threading, warploom
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
 experiment = warploom.Experiment({SMALL!r}, {{"training.global_batch": 2048}})
 threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
