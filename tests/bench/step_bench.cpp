@@ -75,8 +75,9 @@ class StepReporter : public benchmark::ConsoleReporter {
         demand(large->second.counters.at(count) <= 4 * small->second.counters.at(count),
                "classes do not grow with devices");
       }
-      demand(large->second.GetAdjustedRealTime() < 1.5 * small->second.GetAdjustedRealTime(),
-             "64 times the devices, at most half as much time again");
+      // What differs: 22 pods in use instead of one, whose borders cut the rings unevenly.
+      demand(large->second.GetAdjustedRealTime() < 2 * small->second.GetAdjustedRealTime(),
+             "64 times the devices, at most twice the time");
     }
     return ok;
   }
