@@ -28,21 +28,45 @@ void require_ranks(const Group& group, const Topology& topology) {
   }
 }
 
-// Sizes of the nodes' shares of one instance: how many nodes, and the fewest members of one.
+// How many nodes, and the fewest members of one; takes the node of every member, in ascending order.
+class NodeShares {
+ public:
+  void add(std::int64_t node) {
+    if (held_ > 0 && node != node_) close();
+    node_ = node;
+    ++held_;
+  }
+  std::pair<std::int64_t, std::int64_t> finish() {
+    close();
+    return {count_, least_};
+  }
+
+ private:
+  void close() {
+    least_ = count_ == 0 ? held_ : std::min(least_, held_);
+    ++count_;
+    held_ = 0;
+  }
+
+  std::int64_t node_ = 0;
+  std::int64_t held_ = 0;
+  std::int64_t count_ = 0;
+  std::int64_t least_ = 0;
+};
+
 std::pair<std::int64_t, std::int64_t> spread(const Group& group, Rank start, const Topology& topology) {
+  const auto boxes = normal_boxes(start + group.members.base, group.members.digits);
+  NodeShares shares;
+  // One normal box ascends, so that a group of all devices needs no list of them.
+  if (boxes.size() == 1) {
+    for (std::int64_t i = 0; i < boxes[0].size(); ++i) shares.add(boxes[0].at(i) / topology.node_size());
+    return shares.finish();
+  }
   std::vector<std::int64_t> nodes;
   for (std::int64_t i = 0; i < group.member_count(); ++i) nodes.push_back(group.rank(start, i) / topology.node_size());
   std::ranges::sort(nodes);
-  std::int64_t count = 0;
-  std::int64_t least = group.member_count();
-  for (std::size_t i = 0; i < nodes.size();) {
-    std::size_t end = i;
-    while (end < nodes.size() && nodes[end] == nodes[i]) ++end;
-    least = std::min(least, static_cast<std::int64_t>(end - i));
-    ++count;
-    i = end;
-  }
-  return {count, least};
+  for (const std::int64_t node : nodes) shares.add(node);
+  return shares.finish();
 }
 
 // Once around, or for independent flows the longest.
