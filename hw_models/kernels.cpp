@@ -35,6 +35,17 @@ const KernelFamily& kernel_family(std::string_view name) {
   throw InternalError(fmt::format("no kernel family `{}` is listed", name));
 }
 
+void KernelFamily::check(const Kernel& kernel) const {
+  constexpr std::int64_t largest = std::int64_t{1} << 48;
+  for (std::size_t i = 0; i < parameters().size(); ++i) {
+    const KernelParameter& parameter = parameters()[i];
+    if (kernel.size[i] >= parameter.least && kernel.size[i] <= largest) continue;
+    throw UserError(fmt::format("{}: expected `{}` from {} to 2^48, got {}", kernel.family, parameter.name,
+                                parameter.least, kernel.size[i]));
+  }
+  check_together(kernel);
+}
+
 Flops flops(const Kernel& kernel) {
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);

@@ -2,6 +2,8 @@
 // The kernel families: what a kernel computes, moves and costs. kernels.cpp lists them all.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,18 +14,40 @@
 
 namespace warploom {
 
+// One of Kernel::size, as the command line, tables and error texts call it.
+struct KernelParameter {
+  std::string_view name;  // `kv_heads`
+  std::string_view meaning;
+  std::optional<std::int64_t> usual{};  // what it is where nobody says; none: must be said
+  std::int64_t least = 1;
+};
+
+// One bit of Kernel::flags.
+struct KernelFlag {
+  std::string_view name;  // `causal`
+  std::uint32_t bit = 0;
+  std::string_view meaning;
+};
+
 class KernelFamily {
  public:
   virtual ~KernelFamily() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
-  // Throws UserError when the sizes make no sense.
-  virtual void check(const Kernel& kernel) const = 0;
+  // What Kernel::size holds, in that order.
+  virtual std::span<const KernelParameter> parameters() const = 0;
+  virtual std::span<const KernelFlag> flags() const { return {}; }
+  // Throws UserError when a size is out of range or the sizes do not fit together.
+  void check(const Kernel& kernel) const;
   virtual Flops flops(const Kernel& kernel) const = 0;
   // Compulsory traffic: every input read once, every output written once.
   virtual Bytes bytes(const Kernel& kernel) const = 0;
   // Alone on the device; the gap before it is the timer's.
   virtual KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const = 0;
+
+ protected:
+  // What must hold between sizes that are in range one by one.
+  virtual void check_together(const Kernel&) const {}
 };
 
 std::span<const KernelFamily* const> kernel_families();

@@ -6,8 +6,8 @@
 // (GELU 8 and 14). Source: fused kernels of vLLM and Megatron-LM; rates fitted on vLLM's.
 #include "hw_models/kernels/activation.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -27,10 +27,19 @@ class Activation final : public StreamingFamily {
   std::string_view name() const override { return "activation"; }
   std::string_view meaning() const override { return "SwiGLU or GELU"; }
 
-  void check(const Kernel& kernel) const override {
-    const ActivationShape shape = shape_of(kernel);
-    check_positive(kernel, "rows", shape.rows);
-    check_positive(kernel, "width", shape.width);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"rows", "tokens"},
+        {"width", "elements a token of the result"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"gelu", gelu_flag, "GELU; without: SwiGLU"},
+        {"backward", backward_flag, "the gradient"},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

@@ -5,8 +5,8 @@
 // Source: as element_wise.
 #include "hw_models/kernels/cast.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -19,7 +19,12 @@ class Cast final : public StreamingFamily {
   std::string_view name() const override { return "cast"; }
   std::string_view meaning() const override { return "conversion between data types"; }
 
-  void check(const Kernel& kernel) const override { check_positive(kernel, "elements", shape_of(kernel).elements); }
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"elements", "values to convert"},
+    };
+    return list;
+  }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const CastShape shape = shape_of(kernel);

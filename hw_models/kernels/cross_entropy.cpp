@@ -7,8 +7,8 @@
 // Megatron-LM's fused vocab_parallel_cross_entropy. No measured rows: the rate is that of 16-byte accesses.
 #include "hw_models/kernels/cross_entropy.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -23,10 +23,19 @@ class CrossEntropy final : public StreamingFamily {
   std::string_view name() const override { return "cross_entropy"; }
   std::string_view meaning() const override { return "cross entropy over a vocabulary shard"; }
 
-  void check(const Kernel& kernel) const override {
-    const CrossEntropyShape shape = shape_of(kernel);
-    check_positive(kernel, "tokens", shape.tokens);
-    check_positive(kernel, "vocabulary", shape.vocabulary);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"tokens", "rows of logits"},
+        {"vocabulary", "logits a token on this device"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"sum", 1, "sum of exponentials; without: the maximum"},
+        {"backward", 2, "the gradient"},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

@@ -5,8 +5,8 @@
 // accesses. Source: rate fitted on vLLM's residual addition.
 #include "hw_models/kernels/element_wise.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -21,12 +21,14 @@ class ElementWise final : public StreamingFamily {
   std::string_view name() const override { return "element_wise"; }
   std::string_view meaning() const override { return "reads, computes and writes element by element"; }
 
-  void check(const Kernel& kernel) const override {
-    const ElementWiseShape shape = shape_of(kernel);
-    check_positive(kernel, "elements", shape.elements);
-    check_not_negative(kernel, "bytes_read", shape.bytes_read);
-    check_not_negative(kernel, "bytes_written", shape.bytes_written);
-    check_not_negative(kernel, "flops", shape.flops);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"elements", "values"},
+        {"bytes_read", "an element, over all inputs", 4, 0},
+        {"bytes_written", "an element", 2, 0},
+        {"flops", "an element", 1, 0},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

@@ -7,8 +7,8 @@
 // additions. Source: rates fitted on vLLM's look-up.
 #include "hw_models/kernels/embedding.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -26,11 +26,19 @@ class Embedding final : public StreamingFamily {
   std::string_view name() const override { return "embedding"; }
   std::string_view meaning() const override { return "embedding look-up, or its gradient"; }
 
-  void check(const Kernel& kernel) const override {
-    const EmbeddingShape shape = shape_of(kernel);
-    check_positive(kernel, "tokens", shape.tokens);
-    check_positive(kernel, "vocabulary", shape.vocabulary);
-    check_positive(kernel, "width", shape.width);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"tokens", "ids to look up"},
+        {"vocabulary", "rows of the table"},
+        {"width", "elements a row"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"backward", backward_flag, "adds gradients into the table"},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

@@ -21,7 +21,7 @@
 #include <cmath>
 
 #include "hw_models/kernels.hpp"
-#include "hw_models/kernels/checks.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 
 namespace warploom {
@@ -251,14 +251,27 @@ class FlashAttention final : public KernelFamily {
   std::string_view name() const override { return "flash_attention"; }
   std::string_view meaning() const override { return "fused attention, forward or backward"; }
 
-  void check(const Kernel& kernel) const override {
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"batch", "sequences", 1},
+        {"query_heads", "heads of the queries"},
+        {"kv_heads", "heads of keys and values; fewer than query heads: grouped queries"},
+        {"query_length", "queries a sequence"},
+        {"kv_length", "keys and values a sequence"},
+        {"head_dim", "elements a head", 128},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"causal", causal_flag, "query i sees the keys up to i + kv_length - query_length"},
+        {"backward", backward_flag, "the gradient"},
+    };
+    return list;
+  }
+
+  void check_together(const Kernel& kernel) const override {
     const FlashAttentionShape shape = shape_of(kernel);
-    check_positive(kernel, "batch", shape.batch);
-    check_positive(kernel, "query_heads", shape.query_heads);
-    check_positive(kernel, "kv_heads", shape.kv_heads);
-    check_positive(kernel, "query_length", shape.query_length);
-    check_positive(kernel, "kv_length", shape.kv_length);
-    check_positive(kernel, "head_dim", shape.head_dim);
     if (shape.query_heads % shape.kv_heads != 0) {
       throw UserError(fmt::format("flash_attention: {} query heads do not divide among {} key and value heads",
                                   shape.query_heads, shape.kv_heads));

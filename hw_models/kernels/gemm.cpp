@@ -21,7 +21,7 @@
 #include <cmath>
 
 #include "hw_models/kernels.hpp"
-#include "hw_models/kernels/checks.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 
 namespace warploom {
@@ -252,12 +252,21 @@ class Gemm final : public KernelFamily {
   std::string_view name() const override { return "gemm"; }
   std::string_view meaning() const override { return "matrix product C (+)= A B, batched"; }
 
-  void check(const Kernel& kernel) const override {
-    const GemmShape shape = shape_of(kernel);
-    check_positive(kernel, "m", shape.m);
-    check_positive(kernel, "n", shape.n);
-    check_positive(kernel, "k", shape.k);
-    check_positive(kernel, "batch", shape.batch);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"batch", "independent products", 1},
+        {"m", "rows of the result"},
+        {"n", "columns of the result"},
+        {"k", "length of the sums"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"accumulate", accumulate_flag, "C += A B: the result is read, too"},
+        {"warm", warm_flag, "operands may still be in the L2, as when one product is repeated"},
+    };
+    return list;
   }
 
   Flops flops(const Kernel& kernel) const override {
@@ -285,6 +294,7 @@ Kernel gemm(const GemmShape& shape) {
   kernel.family = "gemm";
   kernel.size = {shape.batch, shape.m, shape.n, shape.k};
   kernel.input = shape.input;
+  kernel.weight = shape.input;
   kernel.output = shape.output;
   kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0);
   return kernel;

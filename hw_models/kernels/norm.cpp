@@ -7,8 +7,8 @@
 // vLLM; rates fitted on vLLM's RMS norm.
 #include "hw_models/kernels/norm.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -27,10 +27,19 @@ class Norm final : public StreamingFamily {
   std::string_view name() const override { return "norm"; }
   std::string_view meaning() const override { return "RMS or layer normalisation"; }
 
-  void check(const Kernel& kernel) const override {
-    const NormShape shape = shape_of(kernel);
-    check_positive(kernel, "rows", shape.rows);
-    check_positive(kernel, "width", shape.width);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"rows", "tokens"},
+        {"width", "elements a token"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"layer", layer_flag, "layer norm; without: RMS norm"},
+        {"backward", backward_flag, "the gradient"},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

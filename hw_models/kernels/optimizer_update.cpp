@@ -7,8 +7,8 @@
 // measured rows: the rate is that of 16-byte accesses.
 #include "hw_models/kernels/optimizer_update.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -17,8 +17,7 @@ namespace {
 constexpr std::uint32_t master_flag = 1;
 
 OptimizerUpdateShape shape_of(const Kernel& kernel) {
-  return {kernel.size[0], kernel.input, kernel.output, static_cast<DataType>(kernel.size[1]),
-          (kernel.flags & master_flag) != 0};
+  return {kernel.size[0], kernel.input, kernel.output, kernel.weight, (kernel.flags & master_flag) != 0};
 }
 
 class OptimizerUpdate final : public StreamingFamily {
@@ -26,7 +25,18 @@ class OptimizerUpdate final : public StreamingFamily {
   std::string_view name() const override { return "optimizer_update"; }
   std::string_view meaning() const override { return "Adam on a shard of the parameters"; }
 
-  void check(const Kernel& kernel) const override { check_positive(kernel, "parameters", shape_of(kernel).parameters); }
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"parameters", "of the shard"},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"master", master_flag, "keeps an fp32 copy of the parameters"},
+    };
+    return list;
+  }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const OptimizerUpdateShape shape = shape_of(kernel);
@@ -48,7 +58,8 @@ class OptimizerUpdate final : public StreamingFamily {
 Kernel optimizer_update(const OptimizerUpdateShape& shape) {
   Kernel kernel;
   kernel.family = "optimizer_update";
-  kernel.size = {shape.parameters, static_cast<std::int64_t>(shape.state)};
+  kernel.size = {shape.parameters};
+  kernel.weight = shape.state;
   kernel.input = shape.gradient;
   kernel.output = shape.parameter;
   kernel.flags = shape.has_master ? master_flag : 0;

@@ -5,8 +5,8 @@
 // pair). Neglects the table of sines and cosines, which all heads share. Source: rates fitted on vLLM's kernel.
 #include "hw_models/kernels/rotary.hpp"
 
-#include "hw_models/kernels/checks.hpp"
 #include "hw_models/kernels/streaming_family.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
 
@@ -19,11 +19,13 @@ class Rotary final : public StreamingFamily {
   std::string_view name() const override { return "rotary"; }
   std::string_view meaning() const override { return "rotary position embedding"; }
 
-  void check(const Kernel& kernel) const override {
-    const RotaryShape shape = shape_of(kernel);
-    check_positive(kernel, "tokens", shape.tokens);
-    check_positive(kernel, "heads", shape.heads);
-    check_positive(kernel, "head_dim", shape.head_dim);
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"tokens", "positions"},
+        {"heads", "query and key heads"},
+        {"head_dim", "elements a head", 128},
+    };
+    return list;
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {

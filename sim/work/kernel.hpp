@@ -19,6 +19,7 @@ struct Kernel {
   // name.
   std::array<std::int64_t, 8> size{};
   DataType input = DataType::bf16;
+  DataType weight = DataType::bf16;  // of the second operand: weights, keys and values; families without one ignore it
   DataType output = DataType::bf16;
   // Meaning by family: causal, backward, accumulate, ...
   std::uint32_t flags = 0;
@@ -33,8 +34,8 @@ struct KernelHash {
       hash = (hash ^ (value + 0x9e3779b97f4a7c15ULL + (hash << 6) + (hash >> 2))) * 0xff51afd7ed558ccdULL;
     };
     for (const auto size : kernel.size) mix(static_cast<std::uint64_t>(size));
-    mix(static_cast<std::uint64_t>(kernel.input) << 40 | static_cast<std::uint64_t>(kernel.output) << 32 |
-        kernel.flags);
+    mix(static_cast<std::uint64_t>(kernel.input) << 48 | static_cast<std::uint64_t>(kernel.weight) << 40 |
+        static_cast<std::uint64_t>(kernel.output) << 32 | kernel.flags);
     return hash;
   }
 };
