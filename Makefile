@@ -18,10 +18,10 @@ ifneq ($(wildcard ../shared/data),)
 export WARPLOOM_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: help build build-all demo test check-slow sanitize fuzz install-check bench format lint docs clean setup-build setup-test setup-slow
+.PHONY: help build build-all demo test check-slow sanitize fuzz install-check calibrate records validation-page bench format lint docs clean setup-build setup-test setup-slow
 
 help:  ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup-build:
 	@scripts/setup.sh build
@@ -63,6 +63,21 @@ fuzz: setup-slow
 
 install-check: build
 	@scripts/install_check.sh $(BUILD) $(DEMO)
+
+# Tables that calibration reads: those of WARPLOOM_DATA whose kinds have constants. EXCLUDE=set leaves sets, devices or tables out.
+CALIBRATION_TABLES = $(wildcard $(foreach table,measured/gemm measured/gemm_fp32_known_kernel measured/gemm_quantized \
+  measured/attention measured/mla measured/moe measured/quantize measured/llm_layer_ops measured/memory_bound_fp32 \
+  net/collectives training/ground_truth,$(WARPLOOM_DATA)/$(table).csv))
+
+calibrate: build  ## fit every constant to the measured tables, EXCLUDE=set leaves one out
+	@test -n "$(CALIBRATION_TABLES)" || { echo "WARPLOOM_DATA must name the folder of the measured tables"; exit 2; }
+	@$(WARPLOOM) calibrate $(CALIBRATION_TABLES) --in-place $(foreach set,$(EXCLUDE),--exclude $(set))
+
+records: build  ## score the constants as they are, and record the errors
+	@$(WARPLOOM) calibrate $(CALIBRATION_TABLES) --keep-constants --in-place
+
+validation-page: build setup-slow  ## docs/validation.md and its figures, from the measured tables
+	@scripts/validation_page.py $(WARPLOOM)
 
 bench: setup-test  ## build and run the benchmarks; results as JSON in build/bench
 	@cmake --preset release >/dev/null

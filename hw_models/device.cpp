@@ -147,4 +147,7 @@ void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnost
   if (device.architecture.gemm.tiles.empty()) report("architecture", "gemm", "expected at least one tile");
 }
 
+WARPLOOM_DEFINE_CONFIG(ArchitectureSpec);
+WARPLOOM_DEFINE_CONFIG(DeviceSpec);
+
 }  // namespace warploom

@@ -12,6 +12,7 @@
 
 #include "hw_models/architecture.hpp"
 #include "sim/core/config.hpp"
+#include "sim/core/config_instance.hpp"
 #include "sim/core/units.hpp"
 #include "sim/work/data_type.hpp"
 
@@ -150,5 +151,8 @@ struct DeviceSpec {
   }
   static void check(const DeviceSpec& device, const ConfigValue& at, Diagnostics& diagnostics);
 };
+
+WARPLOOM_DECLARE_CONFIG(ArchitectureSpec);
+WARPLOOM_DECLARE_CONFIG(DeviceSpec);
 
 }  // namespace warploom

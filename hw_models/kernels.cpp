@@ -5,25 +5,31 @@
 #include <fmt/format.h>
 
 #include "hw_models/kernels/activation.hpp"
+#include "hw_models/kernels/attention.hpp"
 #include "hw_models/kernels/cast.hpp"
 #include "hw_models/kernels/cross_entropy.hpp"
+#include "hw_models/kernels/dropout.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/embedding.hpp"
-#include "hw_models/kernels/flash_attention.hpp"
 #include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/mla.hpp"
+#include "hw_models/kernels/moe.hpp"
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/optimizer_update.hpp"
+#include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/rotary.hpp"
+#include "hw_models/kernels/softmax.hpp"
+#include "hw_models/kernels/unscale.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
 
 std::span<const KernelFamily* const> kernel_families() {
   static const KernelFamily* const families[] = {
-      &gemm_family(),       &flash_attention_family(), &norm_family(),
-      &activation_family(), &rotary_family(),          &element_wise_family(),
-      &embedding_family(),  &cross_entropy_family(),   &optimizer_update_family(),
-      &cast_family(),
+      &gemm_family(),         &attention_family(), &mla_family(),           &moe_family(),
+      &quantize_family(),     &norm_family(),      &activation_family(),    &rotary_family(),
+      &element_wise_family(), &embedding_family(), &cross_entropy_family(), &optimizer_update_family(),
+      &cast_family(),         &softmax_family(),   &dropout_family(),       &unscale_family(),
   };
   return families;
 }

@@ -19,7 +19,8 @@ struct Terms {
 Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, Frequency clock) {
   Terms terms;
   const auto bytes = static_cast<double>(work.bytes().count());
-  terms.memory = bytes / device.reached_bandwidth().value();
+  terms.memory = bytes * ((1 - work.share_in_l2) / device.reached_bandwidth().value() +
+                          work.share_in_l2 / device.l2_bandwidth_at(clock).value());
   terms.instructions = bytes / (sms * work.bytes_per_cycle_per_sm * clock.value());
   terms.arithmetic =
       std::max(work.vector_flops / (2 * device.sm.vector_lanes), work.exponentials / device.sm.special_function_lanes) /

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that mostly move memory: what they need, and how long that takes.
 //
-// Equation: t(f) = fixed + latency + max(bytes / (reached x HBM bandwidth), bytes / (SMs in use x B x f), FLOPs /
+// Equation: t(f) = fixed + latency + max(bytes / (reached x HBM bandwidth) (or the L2's, where they
+// are in it), bytes / (SMs in use x B x f), FLOPs /
 // vector peak(f), exponentials / special function rate(f)), where B, bytes a clock and SM, is what the instructions of
 // the implementation can move (a kernel with 16-byte loads is limited by HBM, one with 2-byte loads by its
 // instructions), and a kernel with fewer blocks than SMs uses only those. Assumes cold inputs (nothing of them in the
@@ -23,6 +24,7 @@ struct StreamingWork {
   double exponentials = 0;
   double bytes_per_cycle_per_sm = 64;
   std::int64_t blocks = 0;  // independent pieces; 0: as many as wanted
+  double share_in_l2 = 0;   // of the bytes: found and left there (a benchmark that repeats one operation)
 
   Bytes bytes() const { return read + written; }
 };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All collective algorithms, by name, and the planner that chooses among them.
+// All collective algorithms, by name, and the planner that chooses among them as the library does.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "network/collectives/collective.hpp"
@@ -16,17 +19,42 @@ namespace warploom {
 using CollectiveRegistry = Registry<Collective>;
 CollectiveRegistry collective_registry();
 
-// Plans a call with the registered algorithm of its kind. Is pure: same call, same group, same plan.
+// Plans a call with the algorithm and protocol that the library would take: the quickest by its own cost model
+// (nccl_tuner.hpp), of messages by their size (peer.hpp), or what the user wants. Is pure: same call, same group, same
+// plan. Remembers what it has found out about a group; may be asked from several threads.
 class Planner final : public CollectivePlanner {
  public:
-  Planner(std::shared_ptr<const Topology> topology, LibrarySpec library);
+  Planner(std::shared_ptr<const Topology> topology, const LibrarySpec& library);
+
   // Throws UserError for ranks that the topology does not have.
   Plan plan(const Call& call, const Group& group) const override;
 
+  // A way to do the call that the library has.
+  struct Option {
+    Algorithm algorithm = Algorithm::ring;
+    Protocol protocol = Protocol::simple;
+    Time library_estimate;   // zero for messages, where the library compares nothing
+    bool is_offered = true;  // the library may choose it by itself
+    const Collective* how = nullptr;
+  };
+  // Quickest by the library's estimate first, what it never chooses by itself last; empty for a group of one.
+  std::vector<Option> options(const Call& call, const Group& group) const;
+  // The first that is wanted; throws UserError if there is none.
+  Option choose(const Call& call, const Group& group, const CollectiveChoice& choice) const;
+  Plan plan(const Call& call, const Group& group, const Option& option) const;
+
+  const LibrarySpec& library() const { return library_; }
+
  private:
+  using GroupKey = std::vector<std::int64_t>;
+  void require(const Call& call) const;
+  GroupProfile profile(const Call& call, const Group& group) const;
+
   std::shared_ptr<const Topology> topology_;
   LibrarySpec library_;
   std::vector<std::unique_ptr<Collective>> algorithms_;
+  mutable std::mutex mutex_;
+  mutable std::map<GroupKey, GroupProfile> profiles_;
 };
 
 }  // namespace warploom

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "network/collectives.hpp"
 #include "network/fabrics.hpp"
 #include "network/topologies.hpp"
@@ -22,7 +20,7 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
   } catch (const UserError& error) {
     diagnostics.error(network.origin(), network.path(), error.message(), error.hint());
   }
-  auto spec = read<LibrarySpec>(library, diagnostics);
+  const auto spec = read<LibrarySpec>(library, diagnostics);
   if (diagnostics.error_count() != before) return made;
 
   made.topology = topology;
@@ -30,11 +28,10 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
       fmt::format("network: {} of {} devices, {} used; even split over equal-cost paths; no loss, "
                   "fair shares at once (fluid)",
                   topology->kind(), topology->cluster_size(), topology->device_count()));
-  made.assumptions.push_back(
-      fmt::format("collectives: {}; rings for all of them (no trees, no in-switch reduction), one "
-                  "of LL, LL128 and Simple by estimated time",
-                  spec.name));
-  made.planner = std::make_shared<Planner>(topology, std::move(spec));
+  made.assumptions.push_back(fmt::format("collectives: {}; algorithm and protocol by the library's own cost model{}",
+                                         spec.name,
+                                         spec.version.empty() ? "" : fmt::format(", version {}", spec.version)));
+  made.planner = std::make_shared<Planner>(topology, spec);
   made.fabric = [topology](Engine& engine, BundleListener& listener) {
     return fabric_registry().make_named("fluid", topology, engine, listener);
   };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "network/collectives.hpp"
 #include "network/topology.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/errors.hpp"
@@ -16,7 +17,7 @@ namespace warploom {
 
 struct Network {
   std::shared_ptr<const Topology> topology;
-  std::shared_ptr<const CollectivePlanner> planner;
+  std::shared_ptr<const Planner> planner;
   FabricFactory fabric;                  // each call makes the fabric of one run
   std::vector<std::string> assumptions;  // for the report
 };

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 
-DEVICES = {"hopper": ("h100_sxm", "h100_sxm", "h100"), "ampere_ga100": ("a100_sxm_80gb", "a100_sxm", "a100")}
+DEVICES = {"hopper": ("h100_sxm", "h100_sxm", "h100"), "ampere_ga100": ("a100_sxm", "a100_sxm", "a100")}
 
 # Constants that may move, with their physical ranges (unit after the colon).
 RANGES = {

@@ -10,6 +10,7 @@
 #include "hw_models/device.hpp"
 #include "network/network.hpp"
 #include "sim/core/config.hpp"
+#include "sim/core/config_instance.hpp"
 #include "sim/play/ports.hpp"
 
 namespace warploom {
@@ -28,23 +29,47 @@ struct HostSpec {
   }
 };
 
+// Kernels that the user measured, in place of the analytic timer where the table knows them.
+struct TimerSpec {
+  std::string table;
+
+  static auto fields() {
+    return field_list(
+        field("table", &TimerSpec::table,
+              "a CSV table of measured kernels (hw_models/kernel_table.hpp), its path relative to the file "
+              "that names it"));
+  }
+};
+
 struct ClusterSpec {
   std::string name;
   std::string source;
+  std::vector<std::string> stands_for;
   DeviceSpec device;
   ConfigValue network;
   ConfigValue library;
   HostSpec host;
+  ConfigValue timer;
 
   static auto fields() {
     return field_list(field("name", &ClusterSpec::name, "what reports call it"),
                       field("source", &ClusterSpec::source, "where its numbers come from").optional(),
+                      field("stands_for", &ClusterSpec::stands_for,
+                            "devices whose node this cluster's is, and names by which tables call it")
+                          .optional(),
                       field("device", &ClusterSpec::device, "what computes"),
                       field("network", &ClusterSpec::network, "what connects the devices"),
                       field("library", &ClusterSpec::library, "how collectives are done"),
-                      field("host", &ClusterSpec::host, "what launches the work"));
+                      field("host", &ClusterSpec::host, "what launches the work"),
+                      field("timer", &ClusterSpec::timer,
+                            "where the times of kernels come from: {table: FILE}; without: "
+                            "the analytic model")
+                          .optional());
   }
 };
+
+WARPLOOM_DECLARE_CONFIG(HostSpec);
+WARPLOOM_DECLARE_CONFIG(ClusterSpec);
 
 struct Cluster {
   Machine machine;

@@ -14,6 +14,7 @@
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
 #include "workloads/experiment_spec.hpp"
+#include "workloads/fallbacks.hpp"
 #include "workloads/memory_advice.hpp"
 #include "workloads/models/hugging_face.hpp"
 #include "workloads/schedules/schedules.hpp"
@@ -94,11 +95,17 @@ void check_positions(const TrainingJob& job, const ConfigValue& root, Diagnostic
     diagnostics.error(origin, "training.sequence_length",
                       fmt::format("{} is more than the model's {} learned positions", s, job.model.max_positions));
   }
-  if (job.layout.cuts_sequence() && s % job.layout.tensor != 0) {
+  const std::int64_t sharing = job.layout.context * (job.layout.cuts_sequence() ? job.layout.tensor : 1);
+  if (s % sharing != 0) {
     diagnostics.error(origin, "training.sequence_length",
-                      fmt::format("{} is not a multiple of the {} tensor ranks that share it", s, job.layout.tensor),
-                      fmt::format("{} would work, or layout.sequence_parallel: false",
-                                  (s / job.layout.tensor + 1) * job.layout.tensor));
+                      fmt::format("{} is not a multiple of the {} {} ranks that share it", s, sharing,
+                                  job.layout.context > 1 ? "context and tensor" : "tensor"),
+                      fmt::format("{} would work{}", (s / sharing + 1) * sharing,
+                                  job.layout.cuts_sequence() ? ", or layout.sequence_parallel: false" : ""));
+  }
+  if (job.layout.context > 1 && job.training.attention == AttentionKind::unfused) {
+    diagnostics.error(origin_of(root, {"training", "attention"}), "training.attention",
+                      "context parallelism needs fused attention: expected `flash`, got `unfused`");
   }
 }
 
@@ -167,9 +174,13 @@ void check_stragglers(const TrainingJob& job, std::int64_t devices, const Config
 std::vector<std::string> standing_assumptions(const TrainingJob& job) {
   std::vector<std::string> list = {
       "one step in the steady state: no checkpoint, no evaluation, no failure, data always ready",
-      "attention by flash attention over whole sequences, causal, without document masks",
   };
   const TrainingSpec& training = job.training;
+  list.emplace_back(training.attention == AttentionKind::flash
+                        ? "attention by flash attention over whole sequences, causal, without document masks"
+                        : "unfused attention: every pair of positions is multiplied, whether it is seen or not");
+  if (training.types.product != ProductType::compute)
+    list.emplace_back("quantised weights are converted once a step, activations and gradients before every product");
   if (training.iteration_overhead == Time::zero())
     list.emplace_back("no host work between steps (training.iteration_overhead is 0)");
   if (training.zero > 0 && training.overlap_parameter_gather && job.data() > 1) {
@@ -226,7 +237,7 @@ Experiment Experiment::from_config(const ConfigValue& root, const Library& libra
   Cluster cluster;
   // A cluster that is not there has been said; what it lacks is no news.
   if (const auto at = root.find("cluster"); at && at->is_map()) {
-    cluster = make_cluster(spec.cluster, spec.devices, data_type(spec.training.types.compute), diagnostics);
+    cluster = make_cluster(spec.cluster, spec.devices, spec.training.types.product_type(), diagnostics);
   }
   spec.training.schedule.mark_all_read();  // make_schedule reads it, once the layout is known
   report_unread(root, diagnostics);
@@ -270,6 +281,7 @@ RunResult Experiment::run(const RunOptions& options) const {
   result.program = build_training_step(job);
   result.timeline = play(result.program, *machine_, {options.progress});
   result.report = make_report(result.program, *machine_, result.timeline);
+  result.report.fallbacks = kernel_fallbacks(result.program, *machine_);
   identify(result.report);
   result.report.simulator.operations = result.program.size();
   result.report.simulator.events = result.timeline.events;

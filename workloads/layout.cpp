@@ -100,7 +100,6 @@ class Checker {
 
   std::vector<LayoutProblem> run() {
     check_order();
-    check_context();
     if (problems_.empty()) check_devices();
     check_tensor();
     check_layers();
@@ -121,13 +120,6 @@ class Checker {
       error("order", "must name each of tensor, context, pipeline, data once",
             "for example [tensor, context, pipeline, data]");
       layout_.order = Layout{}.order;
-    }
-  }
-
-  void check_context() {
-    if (layout_.context != 1) {
-      error("context", fmt::format("context parallelism is not modelled yet: expected 1, got {}", layout_.context),
-            "cut the sequence's memory with tensor or pipeline parallelism, or recompute");
     }
   }
 

@@ -45,6 +45,9 @@ std::vector<Change> changes(const TrainingJob& job) {
   if (job.training.zero < 2 && job.data() > 1) {
     list.push_back({"training.zero: 2", [](TrainingJob& j) { j.training.zero = 2; }});
   }
+  if (job.training.zero < 3 && job.replicas() > 1) {
+    list.push_back({"training.zero: 3", [](TrainingJob& j) { j.training.zero = 3; }});
+  }
   if (job.training.recompute == Recompute::none) {
     list.push_back(
         {"training.recompute: selective", [](TrainingJob& j) { j.training.recompute = Recompute::selective; }});

@@ -88,6 +88,10 @@ std::vector<CatalogueKind> catalogue_kinds() {
           {"kernels", "kernel families that can be timed"}};
 }
 
+bool is_implementation(const std::string& kind) {
+  return kind == "schedules" || kind == "topologies" || kind == "collectives" || kind == "kernels";
+}
+
 std::vector<CatalogueEntry> catalogue(const std::string& kind) {
   if (kind == "schedules") return kinds_of(pipeline_schedules());
   if (kind == "topologies") return kinds_of(topology_registry());

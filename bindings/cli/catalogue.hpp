@@ -21,5 +21,7 @@ struct CatalogueKind {
 std::vector<CatalogueKind> catalogue_kinds();
 // Files of the library for some kinds, implementations for others.
 std::vector<CatalogueEntry> catalogue(const std::string& kind);
+// Whether the entries of a kind are implementations in this program rather than files.
+bool is_implementation(const std::string& kind);
 
 }  // namespace warploom

@@ -27,6 +27,12 @@ void add_explain(CLI::App& root, Action& action);
 void add_schema(CLI::App& root, Action& action);
 void add_list(CLI::App& root, Action& action);
 void add_completion(CLI::App& root, Action& action);
+void add_kernel(CLI::App& root, Action& action);
+void add_collective(CLI::App& root, Action& action);
+void add_describe(CLI::App& root, Action& action);
+void add_doctor(CLI::App& root, Action& action);
+void add_validate(CLI::App& root, Action& action);
+void add_calibrate(CLI::App& root, Action& action);
 
 // ---- What declarations are made of (command.cpp) ----------------------------------------------------------------
 
@@ -55,7 +61,10 @@ std::string chosen_experiment(const std::string& command, const std::string& exp
 
 // Names that start an argument of this kind in help and completion.
 inline constexpr const char* experiment_label = "EXPERIMENT";
+inline constexpr const char* device_label = "DEVICE";
+inline constexpr const char* cluster_label = "CLUSTER";
 inline constexpr const char* folder_label = "DIR";
+inline constexpr const char* file_label = "FILE";
 inline constexpr const char* override_label = "KEY=VALUE";
 
 }  // namespace warploom

@@ -59,9 +59,15 @@ std::unique_ptr<CLI::App> make_command_line(Action& action) {
   app->set_version_flag("--version", version(), "print the version and what this build is");
   app->require_subcommand(1);
   add_run(*app, action);
+  add_kernel(*app, action);
+  add_collective(*app, action);
+  add_validate(*app, action);
+  add_calibrate(*app, action);
   add_explain(*app, action);
   add_list(*app, action);
+  add_describe(*app, action);
   add_schema(*app, action);
+  add_doctor(*app, action);
   add_completion(*app, action);
   app->footer("Example:\n  warploom run llama3_405b_16k_h100 --out results");
   return app;

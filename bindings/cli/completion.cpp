@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "bindings/cli/command.hpp"
@@ -14,7 +16,7 @@ namespace warploom {
 namespace {
 
 // What is completed after an option or as an argument.
-enum class Values { none, anything, words, folders, experiments };
+enum class Values { none, anything, words, folders, library };
 
 struct Completed {
   std::vector<std::string> names;  // `-h`, `--help`; empty for an argument
@@ -22,6 +24,7 @@ struct Completed {
   std::string label;
   Values values = Values::none;
   std::vector<std::string> words;
+  std::string kind;  // of library names: `experiments`
 };
 
 struct CompletedCommand {
@@ -41,9 +44,31 @@ Completed completed(const CLI::Option& option) {
   result.label = split(option.get_type_name(), ':').front();
   result.values = Values::anything;
   if (result.label == folder_label) result.values = Values::folders;
-  if (result.label == experiment_label) result.values = Values::experiments;
+  for (const auto& [label, kind] : {std::pair{experiment_label, "experiments"}, std::pair{device_label, "devices"},
+                                    std::pair{cluster_label, "clusters"}}) {
+    if (result.label != label) continue;
+    result.values = Values::library;
+    result.kind = kind;
+  }
   if (!result.words.empty()) result.values = Values::words;
   return result;
+}
+
+// A command with kinds (`warploom kernel gemm`) takes their names as an argument, and the options of all of them.
+void add_kinds(CompletedCommand& command, const CLI::App& app) {
+  const auto kinds = app.get_subcommands({});
+  if (kinds.empty() || app.get_parent() == nullptr) return;
+  Completed argument{{}, "kind", "KIND", Values::words, {}, {}};
+  std::set<std::vector<std::string>> known;
+  for (const Completed& option : command.options) known.insert(option.names);
+  for (const CLI::App* kind : kinds) {
+    argument.words.push_back(kind->get_name());
+    for (const CLI::Option* option : kind->get_options({})) {
+      Completed one = completed(*option);
+      if (known.insert(one.names).second) command.options.push_back(std::move(one));
+    }
+  }
+  command.arguments.push_back(std::move(argument));
 }
 
 CompletedCommand completed(const CLI::App& app) {
@@ -51,6 +76,7 @@ CompletedCommand completed(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options({})) {
     (option->get_positional() ? result.arguments : result.options).push_back(completed(*option));
   }
+  add_kinds(result, app);
   return result;
 }
 
@@ -75,7 +101,7 @@ std::string names_of(const std::vector<Completed>& options) {
   return join(names, " ");
 }
 
-constexpr std::string_view library_names = "warploom list experiments --names 2>/dev/null";
+std::string library_names(const std::string& kind) { return "warploom list " + kind + " --names 2>/dev/null"; }
 
 // ---- bash -----------------------------------------------------------------------------------------------------------
 
@@ -85,8 +111,8 @@ std::string bash_values(const Completed& what) {
       return "_warploom_words " + single_quoted(join(what.words, " "));
     case Values::folders:
       return "_warploom_folders";
-    case Values::experiments:
-      return "_warploom_experiments";
+    case Values::library:
+      return "_warploom_library " + what.kind;
     case Values::none:
     case Values::anything:
       break;
@@ -110,7 +136,7 @@ std::string bash_command(const CompletedCommand& command) {
 constexpr std::string_view bash_head = R"~(# bash completion of warploom, written by `warploom completion bash`.
 _warploom_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word"); }
 _warploom_folders() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word"); }
-_warploom_experiments() {
+_warploom_library() {
   compopt -o filenames
   mapfile -t COMPREPLY < <(
     compgen -W "$(@NAMES@)" -- "$word"
@@ -145,8 +171,8 @@ std::string zsh_values(const Completed& what) {
       return "(" + join(what.words, " ") + ")";
     case Values::folders:
       return "_files -/";
-    case Values::experiments:
-      return "_warploom_experiments";
+    case Values::library:
+      return "{_warploom_library " + what.kind + "}";
     case Values::none:
     case Values::anything:
       break;
@@ -171,10 +197,10 @@ std::string zsh_option(const Completed& option) {
 
 constexpr std::string_view zsh_head = R"~(#compdef warploom
 # zsh completion of warploom, written by `warploom completion zsh`.
-_warploom_experiments() {
+_warploom_library() {
   local -a names
   names=(${(f)"$(@NAMES@)"})
-  _alternative 'names:experiment:compadd -a names' 'files:file:_files -g "*.(yaml|yml)"'
+  _alternative 'names:name:compadd -a names' 'files:file:_files -g "*.(yaml|yml)"'
 }
 _warploom() {
   local context state state_descr line
@@ -194,8 +220,8 @@ std::string fish_values(const Completed& what) {
       return " -x -a " + fish_quoted(join(what.words, " "));
     case Values::folders:
       return " -x -a '(__fish_complete_directories)'";
-    case Values::experiments:
-      return fmt::format(" -F -a '({})'", library_names);
+    case Values::library:
+      return fmt::format(" -F -a '({})'", library_names(what.kind));
     case Values::anything:
       return " -x";
     case Values::none:
@@ -215,7 +241,7 @@ std::string fish_option(const Completed& option, const std::string& condition) {
 }  // namespace
 
 std::string bash_completion(const CLI::App& root) {
-  std::string text = replaced(std::string(bash_head), "@NAMES@", library_names);
+  std::string text = replaced(std::string(bash_head), "@NAMES@", library_names("$1"));
   const auto commands = commands_of(root);
   for (const CompletedCommand& command : commands) text += bash_command(command);
   std::vector<std::string> first;
@@ -226,7 +252,7 @@ std::string bash_completion(const CLI::App& root) {
 }
 
 std::string zsh_completion(const CLI::App& root) {
-  std::string text = replaced(std::string(zsh_head), "@NAMES@", library_names);
+  std::string text = replaced(std::string(zsh_head), "@NAMES@", library_names("$1"));
   const auto commands = commands_of(root);
   text += "  commands=(\n";
   for (const CompletedCommand& command : commands) {

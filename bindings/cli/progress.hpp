@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "bindings/cli/console.hpp"
@@ -18,19 +19,27 @@ enum class ProgressMode {
 
 class Progress {
  public:
-  Progress(const Console& console, ProgressMode mode);
+  // "simulating: 40%, 2 of 5 operations, 1.2 s"; where nobody knows how many there are, "simulating: 2 operations".
+  Progress(const Console& console, ProgressMode mode, std::string verb = "simulating", std::string unit = "operations");
   // Takes its line away again.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void operator()(std::size_t done, std::size_t all);
+  // A stage in words, with the time beside it.
+  void say(const std::string& stage);
 
  private:
+  bool is_due();
+  void show(const std::string& text);
+
   using Clock = std::chrono::steady_clock;
 
   const Console& console_;
   ProgressMode mode_;
+  std::string verb_;
+  std::string unit_;
   bool on_terminal_;
   bool has_line_ = false;
   Clock::time_point begun_ = Clock::now();

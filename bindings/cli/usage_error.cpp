@@ -38,11 +38,20 @@ UserError unknown_option(const CLI::App& app, const std::string& given) {
                    suggestion(name, option_names(app), see_help(app)));
 }
 
-UserError unknown_command(const CLI::App& app, const std::string& given) {
+std::vector<std::string> subcommand_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return UserError("there is no command " + warploom::quoted(given),
-                   suggestion(given, names, "the commands are " + join(names)));
+  return names;
+}
+
+UserError unknown_command(const CLI::App& app, const std::string& given) {
+  const auto names = subcommand_names(app);
+  if (app.get_parent() == nullptr) {
+    return UserError("there is no command " + warploom::quoted(given),
+                     suggestion(given, names, "the commands are " + join(names)));
+  }
+  return UserError("`" + full_name(app) + "` has no kind " + warploom::quoted(given),
+                   suggestion(given, names, "it has " + join(names)));
 }
 
 UserError one_too_many(const CLI::App& app, const std::string& given) {
@@ -78,9 +87,12 @@ UserError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto rest = given.remaining();
   if (!rest.empty()) {
     if (rest.front().starts_with("-") && rest.front() != "-") return unknown_option(given, rest.front());
-    return &given == &app ? unknown_command(app, rest.front()) : one_too_many(given, rest.front());
+    return given.get_subcommands({}).empty() ? one_too_many(given, rest.front()) : unknown_command(given, rest.front());
   }
   if (&given == &app) return UserError("there is no command", see_help(app));
+  if (!given.get_subcommands({}).empty()) {
+    return UserError("`" + full_name(given) + "` needs a kind", "one of " + join(subcommand_names(given)));
+  }
   if (const auto wrong = wrong_value(given, error.what())) return *wrong;
   return UserError("`" + full_name(given) + "`: " + error.what(), see_help(given));
 }

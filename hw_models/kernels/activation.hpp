@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The non-linearity of an MLP: SwiGLU (silu(x) * gate, two inputs for one output) or GELU.
+// The non-linearity of an MLP: SwiGLU (silu(x) * gate, two inputs for one output) or GELU, with a bias before or not.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct ActivationShape {
   ActivationKind kind = ActivationKind::swiglu;
   bool backward = false;
   DataType type = DataType::bf16;
+  bool bias = false;  // adds a bias first (bias-GELU); backward also sums the bias's gradient
 };
 
 Kernel activation(const ActivationShape& shape);

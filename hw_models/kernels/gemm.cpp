@@ -21,8 +21,11 @@
 #include <cmath>
 
 #include "hw_models/kernels.hpp"
+#include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/simt_gemm.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -30,7 +33,11 @@ namespace {
 
 constexpr std::uint32_t accumulate_flag = 1;
 constexpr std::uint32_t warm_flag = 2;
-constexpr std::int64_t step_bytes = 128;  // of one row of an operand: what libraries load at a time
+constexpr std::uint32_t transposed_flag = 8;
+constexpr std::uint32_t sliced_flag = 16;
+constexpr std::uint32_t serving_flag = 32;
+constexpr std::uint32_t split_accumulator_flag = 4;
+constexpr double step_bytes = gemm_step_bytes;
 
 GemmShape shape_of(const Kernel& kernel) {
   GemmShape shape;
@@ -38,24 +45,23 @@ GemmShape shape_of(const Kernel& kernel) {
   shape.m = kernel.size[1];
   shape.n = kernel.size[2];
   shape.k = kernel.size[3];
+  shape.tile_m = kernel.size[4];
+  shape.tile_n = kernel.size[5];
+  shape.split_k = kernel.size[6];
+  shape.threads = kernel.size[7];
   shape.input = kernel.input;
   shape.output = kernel.output;
   shape.accumulate = (kernel.flags & accumulate_flag) != 0;
   shape.is_warm = (kernel.flags & warm_flag) != 0;
+  shape.is_transposed = (kernel.flags & transposed_flag) != 0;
+  shape.is_serving = (kernel.flags & serving_flag) != 0;
+  shape.is_sliced = (kernel.flags & sliced_flag) != 0;
+  shape.split_accumulator = (kernel.flags & split_accumulator_flag) != 0;
   return shape;
 }
 
-double ceil_divide(double a, double b) { return std::ceil(a / b); }
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 double element_bytes(DataType type) { return bits(type) / 8.0; }
-
-// A GEMM cut into blocks.
-struct Blocking {
-  GemmTile tile;
-  double parts = 1;   // of k
-  double steps = 0;   // of the main loop, in one block
-  double blocks = 0;  // in all
-};
 
 struct StepCycles {
   double products = 0;
@@ -69,78 +75,12 @@ StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const Devic
   const auto& constants = device.architecture.gemm;
   const double depth = step_bytes / element_bytes(shape.input);
   const double rate = device.tensor_flops_per_cycle(shape.input) * share;
-  const double l2_rate =
-      std::min(constants.port_bytes_per_cycle, device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
+  const double l2_rate = constants.l2_reached * std::min(constants.port_bytes_per_cycle,
+                                                         device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
   StepCycles cycles;
   cycles.products = 2.0 * tile.m * tile.n * depth / rate;
-  cycles.operands = (tile.m + tile.n) * static_cast<double>(step_bytes) / constants.multicast / l2_rate;
+  cycles.operands = (tile.m + tile.n) * step_bytes / constants.multicast / l2_rate;
   return cycles;
-}
-
-Blocking blocking_of(const GemmTile& tile, double parts, const GemmShape& shape) {
-  Blocking blocking;
-  blocking.tile = tile;
-  blocking.parts = parts;
-  blocking.steps = ceil_divide(as_double(shape.k) * element_bytes(shape.input), step_bytes * parts);
-  blocking.blocks = as_double(shape.batch) * ceil_divide(as_double(shape.m), tile.m) *
-                    ceil_divide(as_double(shape.n), tile.n) * parts;
-  return blocking;
-}
-
-// The parts that a library cuts k into: as many as fill the SMs once.
-double parts_of(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
-  const auto& constants = device.architecture.gemm;
-  const double blocks = blocking_of(tile, 1, shape).blocks;
-  if (blocks * 2 > device.sm.count) return 1;
-  const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
-  const double parts =
-      std::min({std::floor(device.sm.count / blocks), deep_enough, static_cast<double>(constants.split_maximum)});
-  return std::max(parts, 1.0);
-}
-
-Blocking choose_blocking(const GemmShape& shape, const DeviceSpec& device) {
-  Blocking best;
-  double best_score = 0;
-  for (const GemmTile& tile : device.architecture.gemm.tiles) {
-    const Blocking candidate = blocking_of(tile, parts_of(tile, shape, device), shape);
-    const double score =
-        ceil_divide(candidate.blocks, device.sm.count) * candidate.steps *
-        step_cycles(tile, shape, device, std::min<double>(candidate.blocks, device.sm.count), 1).longer();
-    const auto area = [](const GemmTile& t) { return t.m * t.n; };
-    const bool is_tie = score == best_score;
-    const bool wins_tie =
-        candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
-    if (best.blocks == 0 || score < best_score || (is_tie && wins_tie)) {
-      best = candidate;
-      best_score = score;
-    }
-  }
-  return best;
-}
-
-// HBM bytes read: tiles go in groups of columns so that a wave is near square; A is read once a group.
-double operand_traffic(const Blocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
-  const double wave = std::min<double>(device.sm.count, blocking.blocks / as_double(shape.batch) / blocking.parts);
-  const double element = element_bytes(shape.input);
-  const double depth = as_double(shape.k) / blocking.parts * element;
-  const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  const auto traffic = [&](double rows, double columns, double row_tile, double column_tile) {
-    const double row_count = ceil_divide(rows, row_tile);
-    const double column_count = ceil_divide(columns, column_tile);
-    const double width = std::clamp(std::round(std::sqrt(wave * row_tile / column_tile)), 1.0, column_count);
-    const double height = std::clamp(std::ceil(wave / width), 1.0, row_count);
-    const double groups = std::ceil(column_count / width);
-    const bool panel_stays = width * column_tile * depth <= l2;
-    const double waves_a_group = std::ceil(row_count / height);
-    const double a = rows * as_double(shape.k) * element;
-    const double b = columns * as_double(shape.k) * element;
-    const double a_reads = a + b <= l2 ? 1 : groups;
-    return a * a_reads + b * (panel_stays || a + b <= l2 ? 1 : waves_a_group);
-  };
-  const auto m = as_double(shape.m);
-  const auto n = as_double(shape.n);
-  return as_double(shape.batch) *
-         std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
 }
 
 // A repeated product whose operands stay in the L2 reads nothing; twice as large ones are all evicted in between.
@@ -168,16 +108,17 @@ class GemmModel {
       : shape_(shape),
         device_(device),
         constants_(device.architecture.gemm),
-        blocking_(choose_blocking(shape, device)) {
+        blocking_(choose_gemm_blocking(shape, device)) {
     const double x = blocking_.blocks / device.sm.count;
     active_ = std::min<double>(device.sm.count, blocking_.blocks);
-    const bool is_deep = as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
+    const bool is_deep =
+        !shape.is_serving && as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
     const double least = is_deep ? x : std::max(x, 1.0);
     waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
     const double footprint =
         as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
-    const double moved = operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
+    const double moved = gemm_operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
     memory_bytes_ = moved * cold_share(shape, device, footprint);
     // Parts are written and read once each, in fp32, through the L2.
     split_bytes_ = blocking_.parts > 1
@@ -188,14 +129,20 @@ class GemmModel {
   }
 
   Terms terms_at(Frequency clock) const {
-    const StepCycles step = step_cycles(blocking_.tile, shape_, device_, active_, constants_.main_loop);
+    const bool has_own_loop = shape_.is_serving && !shape_.split_accumulator;
+    const bool has_block_scales = shape_.is_serving && (shape_.split_accumulator || bits(shape_.input) < 8);
+    const double serving = has_own_loop ? constants_.serving_main_loop : 1;
+    const double promotion = shape_.split_accumulator ? constants_.split_accumulator : 1;
+    const StepCycles step =
+        step_cycles(blocking_.tile, shape_, device_, active_, constants_.main_loop * promotion * serving);
     const double shown = 1 + std::max(waves_ - 1, 0.0) * (1 - constants_.epilogue_overlap);
     const double area = static_cast<double>(blocking_.tile.m) * blocking_.tile.n / (128.0 * 128.0);
     Terms terms;
     terms.products = waves_ * blocking_.steps * step.products / clock.value();
     terms.operands = waves_ * blocking_.steps * step.operands / clock.value();
     terms.ends = (constants_.prologue.value() + constants_.epilogue.value() * area) * shown / clock.value();
-    terms.memory = memory_bytes_ / device_.reached_bandwidth().value();
+    terms.memory =
+        memory_bytes_ / (device_.reached_bandwidth().value() * (has_block_scales ? constants_.serving_memory : 1));
     terms.fixed = constants_.fixed.seconds();
     if (blocking_.parts > 1) {
       terms.fixed += constants_.split_fixed.seconds() + split_bytes_ / device_.l2_bandwidth_at(clock).value();
@@ -205,7 +152,8 @@ class GemmModel {
 
   KernelCost cost(Flops flops) const {
     const auto seconds_at = [&](Frequency clock) { return terms_at(clock).total(constants_.memory_overlap); };
-    const OperatingPoint point = operating_point(device_, activity(), seconds_at);
+    const OperatingPoint point = shape_.is_warm ? benchmark_point(device_, activity(), seconds_at)
+                                                : operating_point(device_, activity(), seconds_at);
     const Terms terms = terms_at(point.clock);
     KernelCost cost;
     cost.duration = Time::from_seconds(point.seconds);
@@ -239,7 +187,7 @@ class GemmModel {
   GemmShape shape_;
   const DeviceSpec& device_;
   const GemmConstants& constants_;
-  Blocking blocking_;
+  GemmBlocking blocking_;
   double active_ = 0;
   double waves_ = 0;
   double memory_bytes_ = 0;
@@ -258,6 +206,10 @@ class Gemm final : public KernelFamily {
         {"m", "rows of the result"},
         {"n", "columns of the result"},
         {"k", "length of the sums"},
+        {"tile_m", "rows that one block computes; 0: by the library's rule", 0, 0},
+        {"tile_n", "columns that one block computes; 0: by the library's rule", 0, 0},
+        {"split_k", "parts that the sums are cut into; 0: by the library's rule", 0, 0},
+        {"threads", "threads of one block, for FP32 on the vector lanes; 0: by the library's rule", 0, 0},
     };
     return list;
   }
@@ -265,6 +217,10 @@ class Gemm final : public KernelFamily {
     static constexpr KernelFlag list[] = {
         {"accumulate", accumulate_flag, "C += A B: the result is read, too"},
         {"warm", warm_flag, "operands may still be in the L2, as when one product is repeated"},
+        {"transposed", transposed_flag, "B lies n x k, as the weights of a linear layer do; matters to FP32 kernels"},
+        {"sliced", sliced_flag, "four groups of a block's threads share the sums of its tile; for FP32 kernels"},
+        {"serving", serving_flag, "by a serving engine's kernel for 8 and 4 bits: it does not cut k"},
+        {"split_accumulator", split_accumulator_flag, "partial sums of 8-bit products are promoted to FP32"},
     };
     return list;
   }
@@ -283,7 +239,16 @@ class Gemm final : public KernelFamily {
   }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
-    return GemmModel(shape_of(kernel), device).cost(flops(kernel));
+    const GemmShape shape = shape_of(kernel);
+    if (shape.input == DataType::fp32) return simt_gemm_cost(shape, device);
+    return GemmModel(shape, device).cost(flops(kernel));
+  }
+
+ protected:
+  void check_together(const Kernel& kernel) const override {
+    const GemmShape shape = shape_of(kernel);
+    if ((shape.tile_m > 0) == (shape.tile_n > 0)) return;
+    throw UserError("gemm: expected both of `tile_m` and `tile_n`, or neither");
   }
 };
 
@@ -292,11 +257,13 @@ class Gemm final : public KernelFamily {
 Kernel gemm(const GemmShape& shape) {
   Kernel kernel;
   kernel.family = "gemm";
-  kernel.size = {shape.batch, shape.m, shape.n, shape.k};
+  kernel.size = {shape.batch, shape.m, shape.n, shape.k, shape.tile_m, shape.tile_n, shape.split_k, shape.threads};
   kernel.input = shape.input;
   kernel.weight = shape.input;
   kernel.output = shape.output;
-  kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0);
+  kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0) |
+                 (shape.split_accumulator ? split_accumulator_flag : 0) | (shape.is_transposed ? transposed_flag : 0) |
+                 (shape.is_sliced ? sliced_flag : 0) | (shape.is_serving ? serving_flag : 0);
   return kernel;
 }
 

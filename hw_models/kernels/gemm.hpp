@@ -19,7 +19,15 @@ struct GemmShape {
   DataType input = DataType::bf16;   // of A and B
   DataType output = DataType::bf16;  // of C
   bool accumulate = false;           // C += A B: C is read too (fp32 main gradients)
-  bool is_warm = false;              // operands may still be in the L2 (a benchmark that repeats one product)
+  bool split_accumulator = false;  // partial sums of 8-bit products are promoted to FP32 on the way (slower on Hopper)
+  bool is_warm = false;            // operands may still be in the L2 (a benchmark that repeats one product)
+  bool is_transposed = false;      // B lies n x k, as the weights of a linear layer do
+  bool is_serving = false;         // by a serving engine's kernel for 8 and 4 bits, not by the vendor's library
+  bool is_sliced = false;          // four groups of a block's threads share the sums of its tile (FP32 kernels)
+  std::int64_t tile_m = 0;         // of one block; 0, as for the next three: what the library chooses
+  std::int64_t tile_n = 0;
+  std::int64_t split_k = 0;
+  std::int64_t threads = 0;  // of one block; FP32 on the vector lanes only
 };
 
 Kernel gemm(const GemmShape& shape);

@@ -2,20 +2,21 @@
 // Plan and schedule of the direct all-to-all.
 #include "network/collectives/direct_all_to_all.hpp"
 
-#include "network/collectives/cost.hpp"
+#include "network/collectives/peer.hpp"
 
 namespace warploom {
 
-Plan DirectAllToAll::plan(const Call& call, const Group& group, const Topology& topology,
-                          const LibrarySpec& library) const {
-  const std::int64_t n = group.member_count();
-  Movement movement;
-  movement.pattern = FlowPattern::all_pairs;
-  movement.flow_bytes = call.bytes / n;
-  movement.steps = 1;
-  movement.hbm_bytes = library.copy_hbm_bytes;
-  movement.flows_at_once = n - 1;
-  return cheapest_plan(call, group, movement, topology, library, "direct");
+bool DirectAllToAll::is_possible(const Setting& /*setting*/, Protocol protocol) const {
+  return protocol != Protocol::ll128;
+}
+
+bool DirectAllToAll::is_offered(const Setting& setting, Protocol protocol) const {
+  return protocol == peer_protocol(setting, setting.call.bytes / setting.ranks());
+}
+
+Plan DirectAllToAll::plan(const Setting& setting, Protocol protocol) const {
+  const std::int64_t n = setting.ranks();
+  return peer_plan(setting, protocol, {FlowPattern::all_pairs, setting.call.bytes / n, n - 1});
 }
 
 // Chunk i n + j is what rank i has for rank j.

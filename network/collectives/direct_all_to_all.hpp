@@ -12,7 +12,10 @@ namespace warploom {
 class DirectAllToAll final : public Collective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::all_to_all; }
-  Plan plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const override;
+  Algorithm algorithm() const override { return Algorithm::direct; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  bool is_offered(const Setting& setting, Protocol protocol) const override;
+  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
 };
 

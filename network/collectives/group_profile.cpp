@@ -85,6 +85,19 @@ Time path_latency(const TrafficShape& shape, Rank start, const Topology& topolog
   return shape.coupled() ? Time::picoseconds(std::llround(sum_ps)) : longest;
 }
 
+// From a leaf to the root of a binary tree over the nodes: a hop to the node 1, 2, 4, ... further. Takes the members as
+// they are numbered, in equal shares a node.
+Time tree_latency(const GroupProfile& profile, const Group& group, Rank start, const Topology& topology) {
+  Time sum = Time::zero();
+  const std::int64_t in_node = std::max<std::int64_t>(profile.members / profile.nodes, 1);
+  const Rank root = group.rank(start, 0);
+  for (std::int64_t node = 1; node < profile.nodes; node *= 2) {
+    const std::int64_t member = std::min(node * in_node, profile.members - 1);
+    sum += topology.latency(root, group.rank(start, member));
+  }
+  return sum;
+}
+
 }  // namespace
 
 GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology& topology) {
@@ -110,16 +123,18 @@ GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology&
         GroupProfile one = profile;
         std::tie(one.nodes, one.least_in_node) = spread(group, box.at(i), topology);
         one.path_latency = path_latency(shape, box.at(i), topology);
+        one.tree_latency = tree_latency(one, group, box.at(i), topology);
         if (!first) {
           first = one;
           continue;
         }
         const bool same = one.nodes == first->nodes && one.least_in_node == first->least_in_node &&
-                          one.path_latency == first->path_latency;
+                          one.path_latency == first->path_latency && one.tree_latency == first->tree_latency;
         first->alike = first->alike && same;
         first->nodes = std::max(first->nodes, one.nodes);
         first->least_in_node = std::min(first->least_in_node, one.least_in_node);
         first->path_latency = std::max(first->path_latency, one.path_latency);
+        first->tree_latency = std::max(first->tree_latency, one.tree_latency);
       }
     }
   }

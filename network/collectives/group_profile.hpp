@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plan must know of where a group's members are: nodes, members a node, how far the hops of a ring go.
+// What a plan must know of where a group's members are: nodes, members a node, how far the hops go.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,11 @@ struct GroupProfile {
   std::int64_t nodes = 1;          // of an instance; the most where they differ
   std::int64_t least_in_node = 1;  // members of the node that has fewest
   Time path_latency;               // wires and switches beyond the library's hop, once around the ring
+  Time tree_latency;               // the same, from a leaf of the nodes' tree to its root
   bool alike = true;               // instances do not differ in this
 
   bool in_node() const { return nodes == 1; }
+  friend bool operator==(const GroupProfile&, const GroupProfile&) = default;
 };
 
 // Of the flows that `pattern` has in the group; the slowest instance where they differ. Throws UserError for ranks that

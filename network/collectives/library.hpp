@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective library as parameters: what a step costs under each of its protocols, what it takes of a device.
+// A collective library as parameters: what a step costs under each of its protocols, how it cuts a call into channels
+// and chunks, and the constants by which it chooses.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/core/config.hpp"
 #include "sim/core/units.hpp"
@@ -10,21 +14,29 @@
 namespace warploom {
 
 // How a library moves data over a link. NCCL: LL sends a flag with every 4 bytes, LL128 one with every 120, Simple
-// apart.
+// apart. The threads of a channel move `round` bytes at once: less costs as much.
 struct ProtocolSpec {
+  bool enabled = true;
   Time base;                        // of a call, launch included
+  Time wide;                        // more than that, of a call that fills the threads of two channels
   Time hop;                         // a step inside a node
   Time network_hop;                 // a step between nodes under one switch: cards, cable and that switch included
   double wire_bytes = 1.0;          // for each byte of payload
   double efficiency = 1.0;          // payload over what the node port can carry
   double network_efficiency = 1.0;  // payload over what the card can carry
-  Time ramp;                        // a large call's extra time, reached by half at `ramp_bytes`
-  Bytes ramp_bytes{200'000'000};
-  int bytes_per_thread = 64;  // below this share of the call a thread is not worth waking
+  Bandwidth channel_rate{0};        // payload of one channel: its threads' own pace; 0: faster than the link
+  Bytes round{4096};                // that the threads of a channel move at once, where channel_rate binds
+  Bytes chunk{2'097'152};           // payload of a step in a channel at most
+  double fill = 0;                  // of a chunk's time, before a ring's links are busy
+  int threads = 512;                // of a channel
+  int bytes_per_thread = 64;        // below this share of the call a thread is not worth waking
+  bool per_rank = false;            // that share is for every rank of a ring
 
   static auto fields() {
     return field_list(
+        field("enabled", &ProtocolSpec::enabled, "whether the library may choose it").optional(),
         field("base", &ProtocolSpec::base, "fixed time of a call"),
+        field("wide", &ProtocolSpec::wide, "added to it when the call fills the threads of two channels").optional(),
         field("hop", &ProtocolSpec::hop, "time of a step inside a node"),
         field("network_hop", &ProtocolSpec::network_hop, "time of a step between nodes under one switch"),
         field("wire_bytes", &ProtocolSpec::wire_bytes, "bytes on the wire for a byte of payload").optional().in(1, 16),
@@ -34,46 +46,182 @@ struct ProtocolSpec {
         field("network_efficiency", &ProtocolSpec::network_efficiency, "payload rate over what the card can carry")
             .optional()
             .in(0.001, 1),
-        field("ramp", &ProtocolSpec::ramp, "extra time of a large call until its channels are full").optional(),
-        field("ramp_bytes", &ProtocolSpec::ramp_bytes, "size of the call at which half of the ramp is reached")
+        field("channel_rate", &ProtocolSpec::channel_rate, "payload rate of one channel's threads; 0: the link binds")
+            .optional(),
+        field("round", &ProtocolSpec::round, "bytes that a channel's threads move at once").optional().positive(),
+        field("chunk", &ProtocolSpec::chunk, "payload of one step of a channel, at most").optional().positive(),
+        field("fill", &ProtocolSpec::fill, "share of a chunk's time that passes before all links of a ring are busy")
             .optional()
-            .positive(),
+            .in(0, 4),
+        field("threads", &ProtocolSpec::threads, "threads of a channel").optional().in(32, 1024),
         field("bytes_per_thread", &ProtocolSpec::bytes_per_thread, "least bytes for which a thread takes part")
             .optional()
-            .in(1, 1 << 20));
+            .in(1, 1 << 20),
+        field("per_rank", &ProtocolSpec::per_rank, "those bytes are for each rank of a ring").optional());
+  }
+};
+
+// All-reduce inside NVSwitch (NVLS): every rank is the head of a slice; the switch adds what all hold of it and gives
+// all the sum. collectives/nvls_all_reduce.hpp has the equation.
+struct NvlsSpec {
+  bool enabled = false;
+  int channels = 16;
+  Bytes chunk{131'072};
+  Time step = Time::zero();
+  double efficiency = 1.0;
+  double fill = 2.0;
+
+  static auto fields() {
+    return field_list(
+        field("enabled", &NvlsSpec::enabled, "whether devices and switch can").optional(),
+        field("channels", &NvlsSpec::channels, "channels, one SM each").optional().in(1, 1024),
+        field("chunk", &NvlsSpec::chunk, "bytes of a head's step in a channel, at most").optional().positive(),
+        field("step", &NvlsSpec::step, "fixed time of a step").optional(),
+        field("efficiency", &NvlsSpec::efficiency, "rate of a step over what the node port can carry")
+            .optional()
+            .in(0.01, 1),
+        field("fill", &NvlsSpec::fill, "steps that pass before and after the loops").optional().in(0, 16));
+  }
+};
+
+// Sends, receives and all-to-all: a message under one of two protocols.
+struct PeerProtocolSpec {
+  Time base = Time::zero();
+  double efficiency = 1.0;
+  double fill = 0;
+
+  static auto fields() {
+    return field_list(
+        field("base", &PeerProtocolSpec::base, "fixed time of a call").optional(),
+        field("efficiency", &PeerProtocolSpec::efficiency, "payload rate of a device over what the node port can carry")
+            .optional()
+            .in(0.001, 1),
+        field("fill", &PeerProtocolSpec::fill, "chunks of the slowest link that are not overlapped")
+            .optional()
+            .in(0, 64));
+  }
+};
+
+struct PeerSpec {
+  PeerProtocolSpec ll;
+  PeerProtocolSpec simple;
+  Bytes ll_bytes{524'288};  // of one message, at most, under LL
+  Bytes chunk{524'288};     // of a channel
+  int channels = 8;         // of a message, at most
+
+  static auto fields() {
+    return field_list(
+        field("ll", &PeerSpec::ll, "small messages").optional(),
+        field("simple", &PeerSpec::simple, "large messages").optional(),
+        field("ll_bytes", &PeerSpec::ll_bytes, "largest message under the low-latency protocol").optional(),
+        field("chunk", &PeerSpec::chunk, "bytes that a channel sends at once").optional().positive(),
+        field("channels", &PeerSpec::channels, "channels of a message, one SM each").optional().in(1, 1024));
+  }
+};
+
+enum class TunedLink : std::uint8_t { nvlink, pcie };
+template <>
+struct EnumNames<TunedLink> {
+  static constexpr std::pair<TunedLink, std::string_view> values[] = {{TunedLink::nvlink, "nvlink"},
+                                                                      {TunedLink::pcie, "pcie"}};
+};
+
+// NCCL's own cost model, by which it chooses and which predicts poorly (nccl_tuner.hpp). Lists: one node, two nodes,
+// more.
+struct TunerSpec {
+  TunedLink link = TunedLink::nvlink;
+  std::vector<Bandwidth> speeds;  // of a channel, that the search tries, descending
+  Bandwidth split_above{25e9};    // a channel faster than this is split into two
+  std::vector<Bandwidth> ll;
+  std::vector<Bandwidth> ring_ll128_channel;
+  std::vector<Bandwidth> tree_ll128_channel;
+  std::vector<Bandwidth> tree_channel;
+  std::vector<Bandwidth> nvls_tree_channel;
+  int card_channels = 2;
+  double nvls_efficiency = 0.85;
+  double tree_factor = 1.0;
+
+  static auto fields() {
+    return field_list(
+        field("link", &TunerSpec::link, "what joins the devices of a node").optional(),
+        field("speeds", &TunerSpec::speeds, "rates of a channel that the search tries, descending").optional(),
+        field("split_above", &TunerSpec::split_above, "a channel faster than this is split into two").optional(),
+        field("ll", &TunerSpec::ll, "most of LL: one node, two nodes, more").optional(),
+        field("ring_ll128_channel", &TunerSpec::ring_ll128_channel, "most of a channel of an LL128 ring").optional(),
+        field("tree_ll128_channel", &TunerSpec::tree_ll128_channel, "most of a channel of an LL128 tree").optional(),
+        field("tree_channel", &TunerSpec::tree_channel, "most of a channel of a Simple tree").optional(),
+        field("nvls_tree_channel", &TunerSpec::nvls_tree_channel, "most of a channel of an NVLS tree").optional(),
+        field("card_channels", &TunerSpec::card_channels, "channels of a network card").optional().in(1, 64),
+        field("nvls_efficiency", &TunerSpec::nvls_efficiency, "of NVLS over its links").optional().in(0.01, 1),
+        field("tree_factor", &TunerSpec::tree_factor, "of trees whose node is entered at one device")
+            .optional()
+            .in(0.01, 1));
+  }
+  static void check(const TunerSpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
+};
+
+// What a version of the library does otherwise than those before it.
+struct LibraryChange {
+  std::string since;
+  std::optional<bool> ll128;
+  std::optional<Bytes> peer_ll_bytes;
+  std::string source;
+
+  static auto fields() {
+    return field_list(field("since", &LibraryChange::since, "first version that does so"),
+                      field("ll128", &LibraryChange::ll128, "whether LL128 may be chosen"),
+                      field("peer_ll_bytes", &LibraryChange::peer_ll_bytes, "largest message under LL"),
+                      field("source", &LibraryChange::source, "how that is known").optional());
   }
 };
 
 struct LibrarySpec {
   std::string name;
   std::string source;
+  std::string version;
   ProtocolSpec ll;
   ProtocolSpec ll128;
   ProtocolSpec simple;
-  int node_channels = 24;
+  NvlsSpec nvls;
+  PeerSpec peer;
+  TunerSpec tuner;
+  std::vector<LibraryChange> changes;
+  std::string algorithm = "auto";
+  std::string protocol = "auto";
+  int node_channels = 0;
   int network_channels = 16;
-  int peer_channels = 8;
-  int threads = 512;
+  double two_pass_fill = 0.5;
+  double loop_fill = 0.5;
   double copy_hbm_bytes = 2;
   double reduce_hbm_bytes = 3;
 
   static auto fields() {
     return field_list(
-        field("name", &LibrarySpec::name, "name and version"),
+        field("name", &LibrarySpec::name, "what reports call it"),
         field("source", &LibrarySpec::source, "where its numbers come from").optional(),
+        field("version", &LibrarySpec::version, "such as 2.29.2; empty: what the numbers were taken from").optional(),
         field("ll", &LibrarySpec::ll, "low-latency protocol, 8-byte units"),
         field("ll128", &LibrarySpec::ll128, "low-latency protocol, 128-byte units"),
         field("simple", &LibrarySpec::simple, "bulk protocol"),
-        field("node_channels", &LibrarySpec::node_channels, "rings in parallel inside a node, one SM each")
+        field("nvls", &LibrarySpec::nvls, "all-reduce inside the node's switch").optional(),
+        field("peer", &LibrarySpec::peer, "sends, receives, all-to-all").optional(),
+        field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
+        field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
+        field("algorithm", &LibrarySpec::algorithm, "`auto`, or the one to take (NCCL_ALGO)").optional(),
+        field("protocol", &LibrarySpec::protocol, "`auto`, or the one to take (NCCL_PROTO)").optional(),
+        field("node_channels", &LibrarySpec::node_channels,
+              "rings in parallel inside a node, one SM each; 0: as the library's search finds")
             .optional()
-            .in(1, 1024),
+            .in(0, 1024),
         field("network_channels", &LibrarySpec::network_channels, "rings in parallel across nodes, one SM each")
             .optional()
             .in(1, 1024),
-        field("peer_channels", &LibrarySpec::peer_channels, "SMs of a send, a receive or an all-to-all")
+        field("two_pass_fill", &LibrarySpec::two_pass_fill, "an all-reduce's fill over an all-gather's")
             .optional()
-            .in(1, 1024),
-        field("threads", &LibrarySpec::threads, "threads of a channel").optional().in(32, 1024),
+            .in(0, 2),
+        field("loop_fill", &LibrarySpec::loop_fill, "fill of each further round of chunks over the first's")
+            .optional()
+            .in(0, 2),
         field("copy_hbm_bytes", &LibrarySpec::copy_hbm_bytes, "HBM bytes of a device for a byte passed on")
             .optional()
             .in(0, 100),
@@ -82,6 +230,13 @@ struct LibrarySpec {
             .optional()
             .in(0, 100));
   }
+  static void check(const LibrarySpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
+
+  // The library as `version` has it: the changes up to it are made.
+  LibrarySpec at_version() const;
 };
+
+// Of versions such as 2.27.3, number by number.
+bool is_version_at_least(std::string_view version, std::string_view least);
 
 }  // namespace warploom

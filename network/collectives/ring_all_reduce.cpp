@@ -2,21 +2,24 @@
 // Plan and schedule of the ring all-reduce.
 #include "network/collectives/ring_all_reduce.hpp"
 
-#include "network/collectives/cost.hpp"
+#include "network/collectives/pace.hpp"
 #include "network/collectives/ring_schedule.hpp"
 
 namespace warploom {
 
-Plan RingAllReduce::plan(const Call& call, const Group& group, const Topology& topology,
-                         const LibrarySpec& library) const {
-  const std::int64_t n = group.member_count();
+bool RingAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
+  return protocol_of(setting.library, protocol).enabled;
+}
+
+Plan RingAllReduce::plan(const Setting& setting, Protocol protocol) const {
+  const std::int64_t n = setting.ranks();
   Movement movement;
   movement.pattern = FlowPattern::ring;
-  movement.flow_bytes = call.bytes * (2 * (n - 1)) / n;
+  movement.flow_bytes = setting.call.bytes * (2 * (n - 1)) / n;
   movement.steps = 2 * (n - 1);
   movement.passes = 2;
-  movement.hbm_bytes = (library.reduce_hbm_bytes + library.copy_hbm_bytes) / 2;
-  return cheapest_plan(call, group, movement, topology, library, "ring");
+  movement.hbm_bytes = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
+  return ring_plan(setting, protocol, movement);
 }
 
 Schedule RingAllReduce::schedule(int ranks) const {

@@ -2,18 +2,22 @@
 // Plan and schedule of the pipelined broadcast.
 #include "network/collectives/ring_broadcast.hpp"
 
-#include "network/collectives/cost.hpp"
+#include "network/collectives/pace.hpp"
 
 namespace warploom {
 
-Plan RingBroadcast::plan(const Call& call, const Group& group, const Topology& topology,
-                         const LibrarySpec& library) const {
+bool RingBroadcast::is_possible(const Setting& setting, Protocol protocol) const {
+  return protocol_of(setting.library, protocol).enabled;
+}
+
+Plan RingBroadcast::plan(const Setting& setting, Protocol protocol) const {
+  const std::int64_t n = setting.ranks();
   Movement movement;
   movement.pattern = FlowPattern::chain;
-  movement.flow_bytes = call.bytes;
-  movement.steps = group.member_count() - 1;
-  movement.hbm_bytes = library.copy_hbm_bytes;
-  return cheapest_plan(call, group, movement, topology, library, "ring");
+  movement.flow_bytes = setting.call.bytes;
+  movement.steps = n - 1;
+  movement.hbm_bytes = setting.library.copy_hbm_bytes;
+  return ring_plan(setting, protocol, movement);
 }
 
 Schedule RingBroadcast::schedule(int ranks) const {

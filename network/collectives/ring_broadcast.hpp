@@ -12,7 +12,9 @@ namespace warploom {
 class RingBroadcast final : public Collective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::broadcast; }
-  Plan plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const override;
+  Algorithm algorithm() const override { return Algorithm::ring; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
 };
 

@@ -2,20 +2,23 @@
 // Plan and schedule of the ring reduce-scatter.
 #include "network/collectives/ring_reduce_scatter.hpp"
 
-#include "network/collectives/cost.hpp"
+#include "network/collectives/pace.hpp"
 #include "network/collectives/ring_schedule.hpp"
 
 namespace warploom {
 
-Plan RingReduceScatter::plan(const Call& call, const Group& group, const Topology& topology,
-                             const LibrarySpec& library) const {
-  const std::int64_t n = group.member_count();
+bool RingReduceScatter::is_possible(const Setting& setting, Protocol protocol) const {
+  return protocol_of(setting.library, protocol).enabled;
+}
+
+Plan RingReduceScatter::plan(const Setting& setting, Protocol protocol) const {
+  const std::int64_t n = setting.ranks();
   Movement movement;
   movement.pattern = FlowPattern::ring;
-  movement.flow_bytes = call.bytes * (n - 1) / n;
+  movement.flow_bytes = setting.call.bytes * (n - 1) / n;
   movement.steps = n - 1;
-  movement.hbm_bytes = library.reduce_hbm_bytes;
-  return cheapest_plan(call, group, movement, topology, library, "ring");
+  movement.hbm_bytes = setting.library.reduce_hbm_bytes;
+  return ring_plan(setting, protocol, movement);
 }
 
 Schedule RingReduceScatter::schedule(int ranks) const {

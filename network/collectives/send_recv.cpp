@@ -4,21 +4,24 @@
 
 #include <fmt/format.h>
 
-#include "network/collectives/cost.hpp"
+#include "network/collectives/peer.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
 
-Plan SendRecv::plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const {
-  if (group.member_count() != 2) {
-    throw UserError(fmt::format("a send needs a group of 2 members, this one has {}", group.member_count()));
+bool SendRecv::is_possible(const Setting& setting, Protocol protocol) const {
+  if (setting.ranks() != 2) {
+    throw UserError(fmt::format("a send needs a group of 2 members, this one has {}", setting.ranks()));
   }
-  Movement movement;
-  movement.pattern = FlowPattern::pair;
-  movement.flow_bytes = call.bytes;
-  movement.steps = 1;
-  movement.hbm_bytes = library.copy_hbm_bytes;
-  return cheapest_plan(call, group, movement, topology, library, "direct");
+  return protocol != Protocol::ll128;
+}
+
+bool SendRecv::is_offered(const Setting& setting, Protocol protocol) const {
+  return protocol == peer_protocol(setting, setting.call.bytes);
+}
+
+Plan SendRecv::plan(const Setting& setting, Protocol protocol) const {
+  return peer_plan(setting, protocol, {FlowPattern::pair, setting.call.bytes, 1});
 }
 
 Schedule SendRecv::schedule(int /*ranks*/) const { return {2, 1, {{0, 0, 1, 0, false}}}; }

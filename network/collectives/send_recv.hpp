@@ -11,7 +11,10 @@ namespace warploom {
 class SendRecv final : public Collective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::send_recv; }
-  Plan plan(const Call& call, const Group& group, const Topology& topology, const LibrarySpec& library) const override;
+  Algorithm algorithm() const override { return Algorithm::direct; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  bool is_offered(const Setting& setting, Protocol protocol) const override;
+  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
 };
 

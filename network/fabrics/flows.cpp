@@ -7,6 +7,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "network/fabrics/double_tree.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -135,8 +136,8 @@ void TrafficShape::add_all_pairs(const Box& starts, Flows& flows) const {
   }
 }
 
-// Members by node, nodes in the order of their first member; the shares of neighbouring nodes' cards overlap.
-void TrafficShape::add_irregular(Rank start, Flows& flows) const {
+// Members by node, nodes in the order of their first member.
+std::vector<std::vector<Rank>> TrafficShape::by_node(Rank start) const {
   std::vector<std::vector<Rank>> nodes;
   std::unordered_map<std::int64_t, std::size_t> place;
   for (std::int64_t i = 0; i < members_.size(); ++i) {
@@ -146,6 +147,50 @@ void TrafficShape::add_irregular(Rank start, Flows& flows) const {
     if (is_new) nodes.emplace_back();
     nodes[known->second].push_back(rank);
   }
+  return nodes;
+}
+
+namespace {
+
+// What one node's members send to another's: the shares of their cards overlap.
+void add_shares(const std::vector<Rank>& from, const std::vector<Rank>& to, Flows& flows) {
+  const auto count = static_cast<std::int64_t>(from.size());
+  const auto next_count = static_cast<std::int64_t>(to.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < next_count; ++j) {
+      const std::int64_t low = std::max(i * next_count, j * count);
+      const std::int64_t high = std::min((i + 1) * next_count, (j + 1) * count);
+      if (low >= high) continue;
+      const std::int64_t units = (high - low) * units_per_flow / (count * next_count);
+      const Rank source = from[static_cast<std::size_t>(i)];
+      flows.routed.push_back({Box(source), to[static_cast<std::size_t>(j)] - source, units});
+    }
+  }
+}
+
+}  // namespace
+
+void TrafficShape::add_irregular_nodes(Rank start, Flows& flows) const {
+  const auto nodes = by_node(start);
+  if (pattern_ == FlowPattern::rails) {
+    for (std::size_t v = 0; v < nodes.size() && nodes.size() > 1; ++v)
+      add_shares(nodes[v], nodes[(v + 1) % nodes.size()], flows);
+    return;
+  }
+  for (const int which : {0, 1}) {
+    for (const auto& edges : double_tree(static_cast<std::int64_t>(nodes.size()), which).edges) {
+      for (std::int64_t i = 0; i < edges.count; ++i) {
+        const auto child = static_cast<std::size_t>(edges.first + i * edges.stride);
+        const auto parent = static_cast<std::size_t>(edges.first + i * edges.stride + edges.delta);
+        add_shares(nodes[child], nodes[parent], flows);
+        add_shares(nodes[parent], nodes[child], flows);
+      }
+    }
+  }
+}
+
+void TrafficShape::add_irregular(Rank start, Flows& flows) const {
+  const auto nodes = by_node(start);
   const bool one_each = nodes.size() == static_cast<std::size_t>(members_.size());
   const bool open = pattern_ == FlowPattern::chain && (one_each || nodes.size() == 1);
   if (nodes.size() == 1) {
@@ -162,17 +207,76 @@ void TrafficShape::add_irregular(Rank start, Flows& flows) const {
     }
     if (open && v + 1 == nodes.size()) break;
     const auto& next = nodes[(v + 1) % nodes.size()];
-    const auto next_count = static_cast<std::int64_t>(next.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::int64_t j = 0; j < next_count; ++j) {
-        const std::int64_t low = std::max(i * next_count, j * count);
-        const std::int64_t high = std::min((i + 1) * next_count, (j + 1) * count);
-        if (low >= high) continue;
-        const std::int64_t units = (high - low) * units_per_flow / (count * next_count);
-        const Rank from = nodes[v][static_cast<std::size_t>(i)];
-        flows.routed.push_back({Box(from), next[static_cast<std::size_t>(j)] - from, units});
+    add_shares(nodes[v], next, flows);
+  }
+}
+
+namespace {
+
+// As few digits as name the same ranks in ascending order.
+std::vector<Stride> nodes_of(Rank base, const std::vector<Stride>& digits) {
+  const auto normal = normal_boxes(base, digits);
+  if (normal.size() != 1 || normal[0].base != base) return digits;
+  return {normal[0].digits().begin(), normal[0].digits().end()};
+}
+
+}  // namespace
+
+// The edges of both trees over the nodes that `digits` name, done at all ranks of `others` alike.
+void TrafficShape::add_tree(const std::vector<Stride>& digits, const std::vector<Stride>& others, std::int64_t units,
+                            const Box& starts, Flows& flows) const {
+  for (const int which : {0, 1}) {
+    Rank roots = members_.base;  // of the trees over the digits before
+    for (std::size_t level = 0; level < digits.size(); ++level) {
+      const auto& [count, stride] = digits[level];
+      const BinaryTree tree = double_tree(count, which);
+      for (const auto& edges : tree.edges) {
+        std::vector<Stride> children(others);
+        children.push_back({edges.count, edges.stride * stride});
+        children.insert(children.end(), digits.begin() + static_cast<std::ptrdiff_t>(level) + 1, digits.end());
+        const Rank delta = edges.delta * stride;
+        for (const Box& from : sum_boxes(starts, roots + edges.first * stride, children)) {
+          flows.routed.push_back({from, delta, units});
+          flows.routed.push_back({from.shifted(delta), -delta, units});
+        }
       }
+      roots += tree.root * stride;
     }
+  }
+}
+
+// Between nodes only: trees and rails.
+void TrafficShape::node_flows(const Box& starts, Flows& flows) const {
+  switch (placement(starts)) {
+    case Placement::plain:
+      // Spread over nodes one by one, or all in a node, where no edge is.
+      if (!is_spread_) break;
+      if (pattern_ == FlowPattern::tree) {
+        add_tree(nodes_of(members_.base, members_.digits), {}, units_per_flow, starts, flows);
+      } else {
+        add_cycle(members_.digits, true, {}, units_per_flow, starts, flows);
+      }
+      break;
+    case Placement::rotated: {
+      std::int64_t in_node = 1;
+      for (const auto& digit : inner_) in_node *= digit.count;
+      if (pattern_ == FlowPattern::tree) {
+        add_tree(nodes_of(0, outer_), inner_, units_per_flow / in_node, starts, flows);
+      } else {
+        add_cycle(outer_, true, inner_, units_per_flow / in_node, starts, flows);
+      }
+      break;
+    }
+    case Placement::irregular:
+      for (std::int64_t i = 0; i < starts.size(); ++i) {
+        const Box start(starts.at(i));
+        if (is_regular(start)) {
+          node_flows(start, flows);
+        } else {
+          add_irregular_nodes(start.base, flows);
+        }
+      }
+      break;
   }
 }
 
@@ -186,6 +290,15 @@ Flows TrafficShape::flows(const Box& starts) const {
   }
   if (pattern_ == FlowPattern::all_pairs) {
     add_all_pairs(starts, flows);
+    return flows;
+  }
+  if (pattern_ == FlowPattern::ports) {
+    for (const Box& ranks : sum_boxes(starts, members_.base, members_.digits))
+      flows.ports.push_back({ranks, units_per_flow});
+    return flows;
+  }
+  if (pattern_ == FlowPattern::tree || pattern_ == FlowPattern::rails) {
+    node_flows(starts, flows);
     return flows;
   }
   switch (placement(starts)) {

@@ -6,6 +6,10 @@
 // a node by another member's card. Of the bytes of one hop a member's card then carries 1/k each way, its node port
 // (k-1)/k. With k in one node and k' in the next, card i feeds the cards whose k' shares overlap its own. A chain over
 // such nodes follows the ring and is charged the hop into its root, too.
+//
+// A tree's edges join nodes (double_tree.hpp): an edge of a tree is a flow up and one down, of which each of the k
+// members of a node carries 1/k. Where the nodes of a group take several digits to name, trees over the first digit
+// hang below trees over the next.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +43,10 @@ struct Flows {
   std::vector<PortBox> ports;
 };
 
-constexpr bool is_coupled(FlowPattern pattern) { return pattern == FlowPattern::ring || pattern == FlowPattern::chain; }
+constexpr bool is_coupled(FlowPattern pattern) {
+  return pattern == FlowPattern::ring || pattern == FlowPattern::chain || pattern == FlowPattern::tree ||
+         pattern == FlowPattern::rails || pattern == FlowPattern::ports;
+}
 
 class TrafficShape {
  public:
@@ -62,7 +69,12 @@ class TrafficShape {
   void add_cycle(const std::vector<Stride>& digits, bool closed, const std::vector<Stride>& others, std::int64_t units,
                  const Box& starts, Flows& flows) const;
   void add_all_pairs(const Box& starts, Flows& flows) const;
+  void node_flows(const Box& starts, Flows& flows) const;
+  void add_tree(const std::vector<Stride>& digits, const std::vector<Stride>& others, std::int64_t units,
+                const Box& starts, Flows& flows) const;
+  std::vector<std::vector<Rank>> by_node(Rank start) const;
   void add_irregular(Rank start, Flows& flows) const;
+  void add_irregular_nodes(Rank start, Flows& flows) const;
 
   FlowPattern pattern_;
   RankBox members_;

@@ -41,7 +41,7 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   const auto traffic = traffic_ids_.find({bundle.traffic.pattern, bundle.traffic.group});
   WARPLOOM_CHECK(traffic != traffic_ids_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.traffic.pattern == FlowPattern::pair || bundle.coupled == is_coupled(bundle.traffic.pattern),
-                 "rings and chains are coupled, all pairs are not");
+                 "rings, chains, trees and ports are coupled, all pairs are not");
   WARPLOOM_CHECK(bundle.bytes_per_flow >= Bytes::zero(), "a bundle of {} bytes", bundle.bytes_per_flow.count());
   ++counters_.bundles;
   BundleId id = 0;
@@ -61,13 +61,19 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   state.flows.clear();
   state.is_running = true;
   const auto [first, last] = folding_->of_traffic[traffic->second];
-  const bool is_empty = first == last || bundle.bytes_per_flow == Bytes::zero();
-  state.open = is_empty ? 0 : last - first;
+  // Instances that cross no link, such as a tree over the nodes of a group in one node, have nothing to move.
+  const auto moves = [this](VariableId variable) { return !folding_->variables[variable].links.empty(); };
+  state.open = 0;
+  for (VariableId variable = first; variable < last; ++variable) state.open += moves(variable) ? 1U : 0U;
+  const bool is_empty = state.open == 0 || bundle.bytes_per_flow == Bytes::zero();
+  if (is_empty) state.open = 0;
+  state.alike = is_empty || state.open == last - first;
   if (is_empty) {
     engine_.at_end_of(engine_.now(), *this, pack(static_cast<std::uint32_t>(Event::empty_bundle), id));
     return id;
   }
   for (VariableId variable = first; variable < last; ++variable) {
+    if (!moves(variable)) continue;
     const std::uint32_t slot = take_flow();
     Flow& flow = flows_[slot];
     flow.variable = variable;

@@ -17,7 +17,7 @@ const std::string& Origin::file() const {
 }
 
 std::string Origin::to_string() const {
-  if (line_ == 0) return file();
+  if (column_ == 0) return line_to_string();
   return fmt::format("{}:{}:{}", file(), line_, column_);
 }
 

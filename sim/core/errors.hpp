@@ -29,7 +29,7 @@ class Origin {
   const std::string& file() const;  // empty when unknown
   int line() const { return line_; }
   int column() const { return column_; }
-  std::string to_string() const;       // `file:line:col`, `command line` or ``
+  std::string to_string() const;       // `file:line:col`, `file:line` without a column, `command line` or ``
   std::string line_to_string() const;  // `file:line`, `command line` or ``
 
   friend bool operator==(const Origin& a, const Origin& b);

@@ -34,6 +34,7 @@ struct KernelCost {
   Flops flops{0};  // arithmetic it performs
   Power power{0};
   Bound bound_by = Bound::tensor;
+  bool is_fallback = false;  // the timer that was asked for does not know the kernel; another one answered
 };
 
 // Is pure: same kernel, same cost. Throws UserError for a kernel that the device cannot run (a data type it lacks).
@@ -62,6 +63,9 @@ enum class FlowPattern : std::uint8_t {
   chain,      // i -> i + 1, i < n - 1
   pair,       // 0 -> 1
   all_pairs,  // i -> j for all i != j
+  tree,       // two binary trees over the nodes, each edge both ways
+  rails,      // the ring over the nodes alone, every member's card a share
+  ports,      // every member's port into its node's switch, both ways
 };
 
 struct Traffic {

@@ -13,7 +13,7 @@
 namespace warploom {
 
 struct Kernel {
-  // A string literal (static storage): "gemm", "flash_attention", ...; hw_models/kernels.cpp lists all.
+  // A string literal (static storage): "gemm", "attention", ...; hw_models/kernels.cpp lists all.
   std::string_view family;
   // Meaning by family (GEMM: batch, m, n, k); unused places are 0. The makers in hw_models/kernels/x.hpp fill them by
   // name.

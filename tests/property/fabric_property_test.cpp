@@ -74,7 +74,8 @@ Case random_case(std::uint64_t seed) {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(along));
     Group group;
     FlowPattern pattern = random.of<FlowPattern>({FlowPattern::ring, FlowPattern::ring, FlowPattern::chain,
-                                                  FlowPattern::pair, FlowPattern::pair, FlowPattern::all_pairs});
+                                                  FlowPattern::pair, FlowPattern::pair, FlowPattern::all_pairs,
+                                                  FlowPattern::tree, FlowPattern::rails, FlowPattern::ports});
     if (pattern == FlowPattern::pair) {
       const auto digit = used[along];
       const std::int64_t from = random.below(digit.count - 1);
@@ -219,6 +220,19 @@ Load load_of(const Topology& topology, FlowPattern pattern, const Group& group) 
     add(at(0), at(1), 1);
     return load;
   }
+  if (pattern == FlowPattern::ports) {
+    for (std::int64_t i = 0; i < n; ++i) load[{0, Direction::up, at(i)}] = load[{0, Direction::down, at(i)}] = 1;
+    return load;
+  }
+  if (pattern == FlowPattern::tree) {
+    // Which nodes its edges join is for double_tree_test.cpp to say.
+    const auto flows = TrafficShape(pattern, group, topology.node_size()).flows(Box(group.instances[0].base));
+    for (const auto& flow : flows.routed) {
+      const double weight = static_cast<double>(flow.units) / static_cast<double>(units_per_flow);
+      for (std::int64_t i = 0; i < flow.from.size(); ++i) add(flow.from.at(i), flow.from.at(i) + flow.delta, weight);
+    }
+    return load;
+  }
   // Members by node, in the order of their first member.
   std::vector<std::vector<Rank>> nodes;
   std::map<std::int64_t, std::size_t> place;
@@ -229,8 +243,10 @@ Load load_of(const Topology& topology, FlowPattern pattern, const Group& group) 
     nodes[known->second].push_back(at(i));
   }
   const bool one_each = nodes.size() == static_cast<std::size_t>(n);
+  const bool is_rails = pattern == FlowPattern::rails;
+  if (is_rails && nodes.size() == 1) return load;
   if (nodes.size() == 1 || one_each) {
-    const std::int64_t hops = pattern == FlowPattern::ring ? n : n - 1;
+    const std::int64_t hops = pattern == FlowPattern::chain ? n - 1 : n;
     for (std::int64_t i = 0; i < hops; ++i) add(at(i), at((i + 1) % n), 1);
     return load;
   }
@@ -239,6 +255,7 @@ Load load_of(const Topology& topology, FlowPattern pattern, const Group& group) 
     const auto& next = nodes[(v + 1) % nodes.size()];
     const auto k = static_cast<double>(here.size());
     for (const Rank rank : here) {
+      if (is_rails) break;
       load[{0, Direction::up, rank}] += (k - 1) / k;
       load[{0, Direction::down, rank}] += (k - 1) / k;
     }

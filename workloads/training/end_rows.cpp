@@ -32,7 +32,7 @@ void ModelRows::embedding_backward(StepWriter& writer) const {
     writer.give(writer.compute("embedding_dropout_backward", kernels.dropout_backward, Cause::other_compute),
                 activations, bytes.mask);
   }
-  const Row all = gather(writer, "embedding_gradient_gather");
+  const Row all = gather(writer, "embedding_gradient_gather", bytes.whole);
   const Row row = writer.compute("embedding_backward", kernels.embedding.backward, Cause::other_compute, all);
   writer.give(row, buffers, bytes.local + (all == none ? 0 : bytes.whole));
 }
@@ -40,29 +40,30 @@ void ModelRows::embedding_backward(StepWriter& writer) const {
 void ModelRows::head_forward(StepWriter& writer) const {
   const Row norm = writer.compute("final_norm", kernels.norm.forward, Cause::other_compute);
   writer.take(norm, activations, bytes.local);
-  const Row all = gather(writer, "head_gather");
+  const Row all = gather(writer, "head_gather", bytes.whole);
   const Row head = writer.compute("head", kernels.head.forward, Cause::gemm, all);
   writer.take(head, buffers, bytes.logits);
   writer.give(head, buffers, all == none ? 0 : bytes.whole);
-  writer.compute("loss_largest", kernels.loss_largest, Cause::other_compute);
-  Row largest = none;
+  chain(writer, kernels.loss_largest, Cause::other_compute, 0);
+  Row reduced = none;
   if (has_tensor_group) {
-    largest = writer.collective("loss_largest_reduce", CollectiveKind::all_reduce, bytes.statistics, DataType::fp32);
+    reduced = writer.collective("loss_largest_reduce", CollectiveKind::all_reduce, bytes.statistics, DataType::fp32);
   }
-  const Row loss = writer.compute("loss_sums", kernels.loss_sums, Cause::other_compute, largest);
+  const Row loss = chain(writer, kernels.loss_sums, Cause::other_compute, 0, reduced);
   writer.take(loss, buffers, bytes.softmax);
   writer.give(loss, buffers, bytes.logits);
   if (has_tensor_group) {
-    writer.collective("loss_sums_reduce", CollectiveKind::all_reduce, 2 * bytes.statistics, DataType::fp32);
+    reduced = writer.collective("loss_sums_reduce", CollectiveKind::all_reduce, 2 * bytes.statistics, DataType::fp32);
   }
+  chain(writer, kernels.loss_after, Cause::other_compute, 0, reduced);
 }
 
 void ModelRows::head_backward(StepWriter& writer) const {
   const std::int64_t gathered = cuts_sequence ? bytes.whole : 0;
-  const Row loss = writer.compute("loss_backward", kernels.loss_backward, Cause::other_compute);
+  const Row loss = chain(writer, kernels.loss_backward, Cause::other_compute, 0);
   writer.take(loss, buffers, bytes.logits);
   writer.give(loss, buffers, bytes.softmax);
-  const Row input = gather(writer, "head_gather_again");
+  const Row input = gather(writer, "head_gather_again", bytes.whole);
   const Row through = writer.compute("head_dgrad", kernels.head.input_gradient, Cause::gemm);
   writer.take(through, buffers, bytes.whole);
   const Row reduced = reduce(writer, "head_gradient_reduce");

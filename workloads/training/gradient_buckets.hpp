@@ -15,6 +15,9 @@ struct GradientBucket {
   std::size_t last_unit = 0;
 };
 
+// Parameters of each unit in forward order.
+std::vector<std::int64_t> unit_parameters(const TrainingJob& job, const Chunk& chunk);
+
 // In the order in which their gradients are complete: from the chunk's end to its start. Units are added until a bucket
 // has the least number of parameters (Megatron-LM: the larger of 40 million and 1 million x replicas).
 std::vector<GradientBucket> gradient_buckets(const TrainingJob& job, const Chunk& chunk);

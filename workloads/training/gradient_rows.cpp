@@ -4,6 +4,7 @@
 #include "hw_models/kernels/cast.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/optimizer_update.hpp"
+#include "hw_models/kernels/unscale.hpp"
 #include "workloads/training/training_step.hpp"
 
 namespace warploom {
@@ -73,7 +74,7 @@ std::optional<RowId> TrainingStep::add_small_gradients() {
 }
 
 void TrainingStep::add_end() {
-  if (shares_data() && !job_.training.overlap_gradient_reduce) {
+  if (shares_data() && !cuts_weights() && !job_.training.overlap_gradient_reduce) {
     for (int c = static_cast<int>(job_.layout.virtual_stages); c-- > 0;) {
       for (const auto& bucket : templates(c).buckets) reduce_gradients(bucket, Phase::optimizer);
     }
@@ -88,11 +89,24 @@ void TrainingStep::add_end() {
 void TrainingStep::add_norm_and_update(std::span<const RowId> after) {
   const TrainingSpec& training = job_.training;
   const std::int64_t parameters = shard(stage_parameters(job_, chunks_, stage_));
-  RowId before = compute(
-      "gradient_norm",
-      element_wise(
-          {.elements = parameters, .bytes_read = bits(job_.gradient_type()) / 8, .bytes_written = 0, .flops = 2}),
-      Cause::optimizer, Phase::optimizer, after);
+  std::vector<RowId> started(after.begin(), after.end());
+  // FP16: the optimizer's FP32 copies, divided by the loss scale and looked through for overflow; the host reads
+  // whether there was one.
+  DataType gradient = job_.gradient_type();
+  if (job_.type() == DataType::fp16) {
+    if (gradient != DataType::fp32) {
+      compute("gradient_copy", cast({.elements = parameters, .from = gradient, .to = DataType::fp32}), Cause::optimizer,
+              Phase::optimizer, started);
+      started.clear();
+    }
+    gradient = DataType::fp32;
+    compute("gradient_unscale", unscale({.elements = parameters}), Cause::optimizer, Phase::optimizer, started);
+    started.clear();
+  }
+  RowId before =
+      compute("gradient_norm",
+              element_wise({.elements = parameters, .bytes_read = bits(gradient) / 8, .bytes_written = 0, .flops = 2}),
+              Cause::optimizer, Phase::optimizer, started);
   Operation operation;
   operation.phase = Phase::optimizer;
   if (norm_.has_members()) {
@@ -111,15 +125,21 @@ void TrainingStep::add_norm_and_update(std::span<const RowId> after) {
   operation.duration = training.synchronisation;
   before = program_.add(operation, std::span(&before, 1));
 
-  const bool gathers_here = training.zero > 0 && shares_data() && !training.overlap_parameter_gather;
+  compute(
+      "gradient_clip",
+      element_wise(
+          {.elements = parameters, .bytes_read = bits(gradient) / 8, .bytes_written = bits(gradient) / 8, .flops = 1}),
+      Cause::optimizer, Phase::optimizer, std::span(&before, 1));
+  const bool gathers_here = training.zero > 0 && !cuts_weights() && shares_data() && !training.overlap_parameter_gather;
   for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
     const std::int64_t of_chunk = shard(units_of(job_, chunk(c)).total());
-    const RowId update = compute("optimizer",
-                                 optimizer_update({.parameters = of_chunk,
-                                                   .gradient = job_.reduce_type(),
-                                                   .parameter = job_.type(),
-                                                   .has_master = job_.type() != DataType::fp32}),
-                                 Cause::optimizer, Phase::optimizer, std::span(&before, 1));
+    const RowId update =
+        compute("optimizer",
+                optimizer_update({.parameters = of_chunk,
+                                  .gradient = gradient == DataType::fp32 ? gradient : job_.reduce_type(),
+                                  .parameter = job_.type(),
+                                  .has_master = job_.type() != DataType::fp32}),
+                Cause::optimizer, Phase::optimizer, std::span(&before, 1));
     if (!gathers_here) continue;
     for (std::size_t b = templates(c).buckets.size(); b-- > 0;)
       gather_parameters(templates(c).buckets[b], Phase::optimizer, update);

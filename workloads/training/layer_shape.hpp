@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "sim/work/kernel.hpp"
 #include "workloads/training/training_job.hpp"
@@ -14,7 +17,21 @@ struct ProductKernels {
   Kernel forward;          // [tokens, in] x [in, out]
   Kernel input_gradient;   // [tokens, out] x [out, in]
   Kernel weight_gradient;  // [out, tokens] x [tokens, in], added to what is there
+  // Only with quantised operands.
+  std::optional<Kernel> quantise_input;  // where no kernel before it does it on its way
+  std::optional<Kernel> quantise_gradient;
+  // Copies for the weight gradient, where the conversion does not make them on its way.
+  std::optional<Kernel> transpose_input;
+  std::optional<Kernel> transpose_gradient;
 };
+
+// One of several kernels that follow each other.
+struct NamedKernel {
+  std::string_view name;
+  Kernel kernel;
+  bool waits_for_shift = false;  // for the next keys and values from a context-parallel neighbour
+};
+using KernelChain = std::vector<NamedKernel>;
 
 struct ForwardBackward {
   Kernel forward;
@@ -25,7 +42,8 @@ struct LayerKernels {
   ForwardBackward norm;
   ProductKernels qkv;
   ForwardBackward rotary;
-  ForwardBackward attention;
+  KernelChain attention_forward;
+  KernelChain attention_backward;
   ProductKernels projection;
   ProductKernels first_mlp;
   ForwardBackward activation;
@@ -37,9 +55,10 @@ struct LayerKernels {
   ForwardBackward embedding;
   Kernel position_add;
   ProductKernels head;
-  Kernel loss_largest;  // of each token's logits
-  Kernel loss_sums;     // of exponentials, and the target's logit
-  Kernel loss_backward;
+  KernelChain loss_largest;  // of each token's logits
+  KernelChain loss_sums;     // of exponentials, and the target's logit
+  KernelChain loss_after;    // once the sums of all ranks are there
+  KernelChain loss_backward;
 };
 LayerKernels layer_kernels(const TrainingJob& job);
 
@@ -50,7 +69,10 @@ struct LayerBytes {
   std::int64_t mask = 0;   // dropout, one byte an element of `local`
   std::int64_t qkv = 0;
   std::int64_t attention = 0;    // its output
-  std::int64_t log_sum_exp = 0;  // FP32, one a query and head
+  std::int64_t log_sum_exp = 0;  // FP32, one a query and head; unfused attention has none
+  std::int64_t scores = 0;       // unfused: after softmax and after dropout, and the mask of one byte
+  std::int64_t shifted = 0;      // keys and values that a context-parallel rank passes on
+  std::int64_t moved = 0;        // as `whole`, in the type in which sequence parallelism gathers it
   std::int64_t first_mlp = 0;    // before the activation
   std::int64_t activation = 0;   // after it
   std::int64_t logits = 0;       // [tokens, vocabulary / t] in the compute type

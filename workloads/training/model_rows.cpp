@@ -9,14 +9,15 @@ ModelRows::ModelRows(const TrainingJob& of)
       kernels(layer_kernels(of)),
       bytes(layer_bytes(of)),
       cuts_sequence(of.layout.cuts_sequence()),
-      has_tensor_group(of.layout.tensor > 1) {}
+      has_tensor_group(of.layout.tensor > 1),
+      overlaps_tensor(of.training.overlap_tensor && of.layout.cuts_sequence()) {}
 
 ModelRows::Keep ModelRows::keep() const {
   switch (job.training.recompute) {
     case Recompute::none:
       return Keep::all;
     case Recompute::selective:
-      return Keep::cheap_recomputed;
+      return job.training.attention == AttentionKind::unfused ? Keep::core_recomputed : Keep::cheap_recomputed;
     case Recompute::full:
       return Keep::nothing;
   }

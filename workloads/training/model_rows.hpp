@@ -14,6 +14,7 @@ struct ModelRows {
   LayerBytes bytes;
   bool cuts_sequence;
   bool has_tensor_group;
+  bool overlaps_tensor;
 
   explicit ModelRows(const TrainingJob& job);
 
@@ -21,7 +22,7 @@ struct ModelRows {
   StepTemplate backward(Program& program, const Chunk& chunk) const;
 
  private:
-  enum class Keep : std::uint8_t { all, cheap_recomputed, nothing };
+  enum class Keep : std::uint8_t { all, core_recomputed, cheap_recomputed, nothing };
   using Row = StepWriter::Row;
 
   Keep keep() const;
@@ -38,9 +39,20 @@ struct ModelRows {
   void head_forward(StepWriter& writer) const;
   void head_backward(StepWriter& writer) const;
 
-  // The three moves of tensor parallelism; each returns the row to wait for, or `none` when there is nothing to move.
-  Row gather(StepWriter& writer, std::string_view name) const;  // local -> whole, takes the whole as a buffer
-  Row reduce(StepWriter& writer, std::string_view name) const;  // partial whole -> local, gives the whole back
+  // row_pieces.cpp: what layers and ends are put together from. Each returns its last row, or `none` where there is
+  // nothing to do.
+  // local -> whole, takes the whole as a buffer; `bytes_moved`: of the whole, as it is moved.
+  Row gather(StepWriter& writer, std::string_view name, std::int64_t bytes_moved) const;
+  // partial whole -> local, gives the whole back.
+  Row reduce(StepWriter& writer, std::string_view name) const;
+  // A product of what `all` gathers; with overlap it starts with the pieces that are there.
+  Row product_of_gathered(StepWriter& writer, std::string_view name, const Kernel& product, Row all) const;
+  // A product whose result is reduced; with overlap the reduction of a piece runs beside the next piece's product.
+  Row reduced_product(StepWriter& writer, std::string_view name, const Kernel& product,
+                      std::string_view reduce_name) const;
+  // Kernels one after the other, the first after `before`; `shifted`: bytes of keys and values that go around.
+  Row chain(StepWriter& writer, const KernelChain& kernels, Cause cause, std::int64_t shifted, Row before = none) const;
+  Row quantise(StepWriter& writer, std::string_view name, const std::optional<Kernel>& kernel) const;
 };
 
 }  // namespace warploom

@@ -26,7 +26,8 @@ StepWriter::Row StepWriter::compute(std::string_view name, const Kernel& kernel,
   return last();
 }
 
-StepWriter::Row StepWriter::collective(std::string_view name, CollectiveKind kind, std::int64_t bytes, DataType type) {
+StepWriter::Row StepWriter::collective(std::string_view name, CollectiveKind kind, std::int64_t bytes, DataType type,
+                                       Lane lane, Cause cause) {
   Row before = none;
   for (Row row = size(); row-- > units_.back().begin;) {
     if (drafts_[row].entry.lane == Lane::compute) {
@@ -34,9 +35,9 @@ StepWriter::Row StepWriter::collective(std::string_view name, CollectiveKind kin
       break;
     }
   }
-  Draft& draft = add(name, OperationKind::collective, Cause::exposed_tp, Lane::tensor);
+  Draft& draft = add(name, OperationKind::collective, cause, lane);
   if (before != none) draft.after.push_back(before);
-  const TensorCall call{kind, Bytes(bytes), type};
+  const LaneCall call{lane, kind, Bytes(bytes), type};
   const auto place = std::find(calls_.begin(), calls_.end(), call);
   draft.entry.call = static_cast<std::uint32_t>(place - calls_.begin());
   if (place == calls_.end()) calls_.push_back(call);

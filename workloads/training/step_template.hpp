@@ -13,22 +13,24 @@ namespace warploom {
 // The streams of a role.
 enum class Lane : std::uint8_t {
   compute,
-  tensor,  // tensor-parallel collectives
-  data,    // gradients and parameters between replicas
+  tensor,   // tensor-parallel collectives
+  context,  // keys and values between context-parallel ranks
+  data,     // gradients and parameters between replicas
   send_forward,
   recv_forward,
   send_backward,
   recv_backward,
   host,
 };
-inline constexpr std::size_t lane_count = 8;
+inline constexpr std::size_t lane_count = 9;
 
-// A collective of the tensor-parallel group, before it is known which group.
-struct TensorCall {
+// A collective of the group that a lane stands for, before it is known which group.
+struct LaneCall {
+  Lane lane = Lane::tensor;
   CollectiveKind kind = CollectiveKind::all_reduce;
   Bytes bytes{0};
   DataType type = DataType::bf16;
-  friend bool operator==(const TensorCall&, const TensorCall&) = default;
+  friend bool operator==(const LaneCall&, const LaneCall&) = default;
 };
 
 struct StepTemplate {
@@ -46,7 +48,7 @@ struct StepTemplate {
   std::vector<Entry> rows;
   std::vector<Row> dependencies;
   std::vector<MemoryDelta> memory;
-  std::vector<TensorCall> calls;
+  std::vector<LaneCall> calls;
   // One entry a unit (embedding, layers, head) in the order of this template.
   struct Unit {
     Row begin = 0;
@@ -71,9 +73,14 @@ class StepWriter {
 
   // A kernel; waits for the collective `after`, if there is one.
   Row compute(std::string_view name, const Kernel& kernel, Cause cause, Row after = none);
-  // A collective on the tensor lane; waits for the last compute row of its unit. (Where it is the first, the replay
-  // makes it wait for the compute row before the unit: units do not name each other's rows.)
-  Row collective(std::string_view name, CollectiveKind kind, std::int64_t bytes, DataType type);
+  // A collective; waits for the last compute row of its unit. (Where it is the first, the replay makes it wait for the
+  // compute row before the unit: units do not name each other's rows.)
+  Row collective(std::string_view name, CollectiveKind kind, std::int64_t bytes, DataType type,
+                 Lane lane = Lane::tensor, Cause cause = Cause::exposed_tp);
+  // One more row of another lane that `row` waits for; `none` is nothing.
+  void wait(Row row, Row after) {
+    if (after != none) drafts_[row].after.push_back(after);
+  }
 
   void take(Row row, MemoryPart part, std::int64_t bytes) { delta(row, part, false, bytes); }
   void take_at_end(Row row, MemoryPart part, std::int64_t bytes) { delta(row, part, true, bytes); }
@@ -97,7 +104,7 @@ class StepWriter {
   std::int32_t layer_ = -1;
   bool is_recomputing_ = false;
   std::vector<Draft> drafts_;
-  std::vector<TensorCall> calls_;
+  std::vector<LaneCall> calls_;
   std::vector<StepTemplate::Unit> units_;
 };
 

@@ -36,9 +36,13 @@ struct TrainingJob {
   bool unfold = false;
 
   std::int64_t data() const { return layout.data.value_or(1); }
+  // Ranks with the same parameters: context-parallel ones, too.
+  std::int64_t replicas() const { return data() * layout.context; }
   int micro_batches() const { return static_cast<int>(training.global_batch / (data() * training.micro_batch)); }
-  std::int64_t tokens_a_micro_batch() const { return training.micro_batch * training.sequence_length; }
+  // Of a rank: context-parallel ranks share the sequence.
+  std::int64_t tokens_a_micro_batch() const { return training.micro_batch * training.sequence_length / layout.context; }
   DataType type() const { return data_type(training.types.compute); }
+  DataType product_type() const { return training.types.product_type(); }
   DataType gradient_type() const { return data_type(training.types.gradient); }
   DataType reduce_type() const { return data_type(training.types.gradient_reduce); }
   // FP32 copy (unless the weights are FP32 themselves), momentum and variance.

@@ -19,6 +19,7 @@ constexpr std::array all_dimensions = {Dimension::tensor, Dimension::context, Di
 constexpr std::array<std::pair<const char*, StreamKind>, lane_count> lanes = {{
     {"compute", StreamKind::compute},
     {"tensor parallel", StreamKind::communication},
+    {"context parallel", StreamKind::communication},
     {"data parallel", StreamKind::communication},
     {"send forward", StreamKind::communication},
     {"receive forward", StreamKind::communication},
@@ -42,6 +43,7 @@ TrainingStep::TrainingStep(const TrainingJob& job)
       fold_(job.layout, devices_of(job.stragglers), job.unfold),
       micro_batches_(job.micro_batches()),
       tensor_(program_, fold_, fold_.along(std::array{Dimension::tensor})),
+      context_(program_, fold_, fold_.along(std::array{Dimension::context})),
       data_(program_, fold_, fold_.along(std::array{Dimension::context, Dimension::data})),
       norm_(program_, fold_,
             job.training.zero > 0 ? fold_.along(all_dimensions)
@@ -116,7 +118,15 @@ void TrainingStep::begin_role(RoleId id) {
   const auto part = [&](MemoryPart which) -> std::int64_t& {
     return role.resident_bytes[static_cast<std::size_t>(which)];
   };
-  part(MemoryPart::weights) = parameters * bits(job_.type()) / 8;
+  part(MemoryPart::weights) = (cuts_weights() ? shard(parameters) : parameters) * bits(job_.type()) / 8;
+  if (cuts_weights()) {
+    // Gathered: the unit at work and the one after it.
+    std::int64_t largest = 0;
+    for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
+      for (const auto unit : unit_parameters(job_, chunk(c))) largest = std::max(largest, unit);
+    }
+    part(MemoryPart::buffers) = 2 * largest * bits(job_.type()) / 8;
+  }
   part(MemoryPart::gradients) = gradients * bits(job_.gradient_type()) / 8;
   part(MemoryPart::optimizer) = shard(parameters) * job_.optimizer_bytes_a_parameter();
   role_ = program_.add_role(std::move(role));
@@ -128,7 +138,7 @@ void TrainingStep::begin_role(RoleId id) {
   gathered_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), {});
   holds_gradients_.assign(static_cast<std::size_t>(job_.layout.virtual_stages), false);
   loss_.assign(static_cast<std::size_t>(micro_batches_), none);
-  tensor_calls_.clear();
+  calls_.clear();
 }
 
 // ---- Rows -------------------------------------------------------------------------------------------------------
@@ -156,12 +166,12 @@ RowId TrainingStep::collective(GroupMeetings& meetings, Lane lane, const Call& c
 void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end,
                           const ScheduleStep& step, std::span<const Wait> waits,
                           std::span<const MemoryDelta> at_first) {
-  auto known =
-      std::find_if(tensor_calls_.begin(), tensor_calls_.end(), [&](const auto& entry) { return entry.first == &from; });
-  if (known == tensor_calls_.end()) {
+  auto known = std::find_if(calls_.begin(), calls_.end(), [&](const auto& entry) { return entry.first == &from; });
+  if (known == calls_.end()) {
     std::vector<CallId> ids;
-    for (const auto& call : from.calls) ids.push_back(tensor_.call(role_, {call.kind, call.bytes, call.type}));
-    known = tensor_calls_.insert(known, {&from, std::move(ids)});
+    for (const auto& call : from.calls)
+      ids.push_back(group_of(call.lane).call(role_, {call.kind, call.bytes, call.type}));
+    known = calls_.insert(known, {&from, std::move(ids)});
   }
   const auto first_layer = static_cast<std::int32_t>(chunk(step.chunk).first_layer);
   const auto base = static_cast<RowId>(program_.size()) - begin;  // rows of this range only name each other
@@ -178,8 +188,8 @@ void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, Ste
     }
     for (; !waits.empty() && waits.front().first == row; waits = waits.subspan(1))
       dependencies_.push_back(waits.front().second);
-    if (entry.lane == Lane::tensor) {
-      operation.meeting = tensor_.next(role_, known->second[entry.call]);
+    if (entry.lane == Lane::tensor || entry.lane == Lane::context) {
+      operation.meeting = group_of(entry.lane).next(role_, known->second[entry.call]);
       // A library call is queued behind all kernels launched before it.
       if (entry.dependency_begin == entry.dependency_end && last_compute_) dependencies_.push_back(*last_compute_);
     }
@@ -193,6 +203,29 @@ void TrainingStep::replay(const StepTemplate& from, StepTemplate::Row begin, Ste
     const RowId added = program_.add(operation, dependencies_, memory);
     if (entry.lane == Lane::compute) last_compute_ = added;
     last_replayed_ = added;
+  }
+}
+
+// FSDP: a unit's weights are gathered while the unit before it works; its gradient is reduced behind the gather of the
+// next, on the same communicator.
+void TrainingStep::replay_gathered(const StepTemplate& from, const ScheduleStep& step, std::vector<Wait> waits) {
+  const Phase phase = step.is_forward ? Phase::forward : Phase::backward;
+  const auto parameters = unit_parameters(job_, chunk(step.chunk));
+  const std::size_t count = parameters.size();
+  const auto unit_at = [&](std::size_t u) {
+    const std::size_t index = step.is_forward ? u : count - 1 - u;
+    return GradientBucket{parameters[index], index, index};
+  };
+  RowId gathered = gather_parameters(unit_at(0), phase, last_compute_);
+  for (std::size_t u = 0; u < count; ++u) {
+    const RowId here = gathered;
+    if (u + 1 < count) gathered = gather_parameters(unit_at(u + 1), phase, last_compute_);
+    waits.emplace_back(from.units[u].begin, here);
+    const MemoryDelta taken{MemoryPart::gradients, false, unit_at(u).parameters * bits(job_.gradient_type()) / 8};
+    const auto at_first = step.is_forward ? std::span<const MemoryDelta>() : std::span(&taken, 1);
+    replay(from, from.units[u].begin, from.units[u].end, step, waits, at_first);
+    if (!step.is_forward) reduce_gradients(unit_at(u), Phase::backward);
+    waits.clear();
   }
 }
 
@@ -241,7 +274,17 @@ void TrainingStep::add_start() {
   compute("zero_gradients",
           element_wise({.elements = parameters, .bytes_read = 0, .bytes_written = element, .flops = 0}),
           Cause::optimizer, Phase::optimizer);
-  if (training.zero == 0 || !shares_data() || !training.overlap_parameter_gather) return;
+  if (training.types.product != ProductType::compute) {
+    // Converted once a step, with a transposed copy: micro-batches after the first find them.
+    std::int64_t matrices = 0;
+    for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
+      matrices += chunk(c).layers * job_.model.layer_parameters_a_rank(job_.layout.tensor);
+    }
+    compute("weights_quantise",
+            element_wise({.elements = matrices, .bytes_read = bits(job_.type()) / 8, .bytes_written = 2, .flops = 2}),
+            Cause::other_compute, Phase::forward);
+  }
+  if (training.zero == 0 || cuts_weights() || !shares_data() || !training.overlap_parameter_gather) return;
   for (int c = 0; c < static_cast<int>(job_.layout.virtual_stages); ++c) {
     const auto& buckets = templates(c).buckets;
     auto& gathered = gathered_[static_cast<std::size_t>(c)];
@@ -268,7 +311,11 @@ void TrainingStep::add_forward(const ScheduleStep& step) {
     waits.emplace_back(made.forward.units[made.buckets[b].first_unit].begin, gathered[b]);
   }
   gathered.clear();
-  replay(made.forward, 0, static_cast<StepTemplate::Row>(made.forward.rows.size()), step, waits);
+  if (cuts_weights()) {
+    replay_gathered(made.forward, step, std::move(waits));
+  } else {
+    replay(made.forward, 0, static_cast<StepTemplate::Row>(made.forward.rows.size()), step, waits);
+  }
   if (here.has_head) {
     loss_[static_cast<std::size_t>(step.micro_batch)] = last_replayed_;
   } else {
@@ -302,6 +349,11 @@ void TrainingStep::add_backward(const ScheduleStep& step, bool completes_gradien
     waits.emplace_back(0, receive(Lane::recv_backward, backward_pairs_[static_cast<std::size_t>(stage_)],
                                   message(step.micro_batch, sent_chunk), step, MemoryPart::buffers));
   }
+  if (cuts_weights()) {
+    replay_gathered(made.backward, step, std::move(waits));
+    if (!here.has_embedding) send_gradient(step);
+    return;
+  }
   auto holds_gradients = holds_gradients_[static_cast<std::size_t>(step.chunk)];
   std::vector<MemoryDelta> taken;
   if (job_.training.zero > 1 && shares_data() && !holds_gradients) {
@@ -322,10 +374,13 @@ void TrainingStep::add_backward(const ScheduleStep& step, bool completes_gradien
     }
   }
   replay(made.backward, begin, static_cast<StepTemplate::Row>(made.backward.rows.size()), step, waits, taken);
-  if (!here.has_embedding) {
-    send(Lane::send_backward, backward_pairs_[static_cast<std::size_t>((stage_ + p - 1) % p)],
-         message(step.micro_batch, step.chunk), step, MemoryPart::buffers);
-  }
+  if (!here.has_embedding) send_gradient(step);
+}
+
+void TrainingStep::send_gradient(const ScheduleStep& step) {
+  const std::int64_t p = job_.layout.pipeline;
+  send(Lane::send_backward, backward_pairs_[static_cast<std::size_t>((stage_ + p - 1) % p)],
+       message(step.micro_batch, step.chunk), step, MemoryPart::buffers);
 }
 
 Program build_training_step(const TrainingJob& job) { return TrainingStep(job).build(); }

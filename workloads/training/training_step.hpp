@@ -56,8 +56,11 @@ class TrainingStep {
   // Replays rows [begin, end) of a template; `waits` in the order of their rows.
   void replay(const StepTemplate& from, StepTemplate::Row begin, StepTemplate::Row end, const ScheduleStep& step,
               std::span<const Wait> waits, std::span<const MemoryDelta> at_first = {});
+  // The same for all its units with cut weights: each waits for its weights, and backward its gradient is reduced.
+  void replay_gathered(const StepTemplate& from, const ScheduleStep& step, std::vector<Wait> waits);
   RowId receive(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
   void send(Lane lane, PairMeetings& pair, std::size_t message, const ScheduleStep& step, MemoryPart part);
+  void send_gradient(const ScheduleStep& step);
   std::size_t message(int micro_batch, std::int64_t chunk) const {
     return static_cast<std::size_t>(micro_batch * job_.layout.virtual_stages + chunk);
   }
@@ -71,9 +74,11 @@ class TrainingStep {
   std::optional<RowId> add_small_gradients();
   void add_norm_and_update(std::span<const RowId> after);
 
+  GroupMeetings& group_of(Lane lane) { return lane == Lane::context ? context_ : tensor_; }
+  bool cuts_weights() const { return job_.training.zero > 2 && shares_data(); }
   bool shares_data() const { return data_.has_members(); }
   std::int64_t shard(std::int64_t parameters) const {
-    return job_.training.zero > 0 ? (parameters + job_.data() - 1) / job_.data() : parameters;
+    return job_.training.zero > 0 ? (parameters + job_.replicas() - 1) / job_.replicas() : parameters;
   }
 
   const TrainingJob& job_;
@@ -83,6 +88,7 @@ class TrainingStep {
   Fold fold_;
   int micro_batches_;
   GroupMeetings tensor_;
+  GroupMeetings context_;
   GroupMeetings data_;
   GroupMeetings norm_;
   std::vector<PairMeetings> forward_pairs_;   // from stage s to the next; the last to the first with virtual stages
@@ -100,7 +106,7 @@ class TrainingStep {
   std::vector<std::vector<RowId>> gathered_;  // by chunk and bucket, until its first forward has waited
   std::vector<bool> holds_gradients_;         // by chunk: whole ones, of micro-batches not reduced yet
   std::vector<RowId> loss_;                   // by micro-batch: the end of its forward on the last stage
-  std::vector<std::pair<const StepTemplate*, std::vector<CallId>>> tensor_calls_;
+  std::vector<std::pair<const StepTemplate*, std::vector<CallId>>> calls_;
   std::vector<RowId> dependencies_;  // scratch
   std::vector<MemoryDelta> memory_;  // scratch
 };

@@ -20,7 +20,7 @@ inline DeviceSpec h100(const std::vector<std::string>& overrides = {}) {
   return device_from("use: h100_sxm\n", overrides);
 }
 inline DeviceSpec a100(const std::vector<std::string>& overrides = {}) {
-  return device_from("use: a100_sxm_80gb\n", overrides);
+  return device_from("use: a100_sxm\n", overrides);
 }
 
 // What the reader says of a device file; empty when it is well.

@@ -48,7 +48,9 @@ TEST(Network, NoValueOfAShippedClusterIsLeftUnread) {
     const auto cluster = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", {}, library);
     Diagnostics diagnostics;
     make_network(*cluster.find("network"), *cluster.find("library"), 8, diagnostics);
-    for (const auto& key : {"name", "source", "device", "host"}) cluster.find(key)->mark_all_read();
+    for (const auto& key : {"name", "source", "stands_for", "device", "host"}) {
+      if (const auto value = cluster.find(key)) value->mark_all_read();
+    }
     report_unread(cluster, diagnostics);
     EXPECT_TRUE(diagnostics.all().empty()) << format_diagnostics(diagnostics.all());
   }

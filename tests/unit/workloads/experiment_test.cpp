@@ -92,7 +92,8 @@ TEST(Experiment, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal({"stragglers=[{device: 8, slow_down: 1.2}]"}), HasSubstr("devices are 0 to 7"));
   EXPECT_THAT(refusal({"stragglers=[{device: 1, slow_down: 1.2}, {device: 1, slow_down: 1.3}]"}),
               HasSubstr("stands twice"));
-  EXPECT_THAT(refusal({"layout.context=2", "layout.data=2"}), HasSubstr("not modelled yet"));
+  EXPECT_THAT(refusal({"layout.context=2", "layout.data=2", "training.attention=unfused"}),
+              HasSubstr("context parallelism needs fused attention"));
 }
 
 TEST(Experiment, RefusesAbsurdSizesBeforeItCountsThem) {
@@ -144,6 +145,7 @@ TEST(Experiment, SwappingDataAndPipelineMovesTheStepByTheBytesThatChangeLinks) {
                           "training.global_batch=8",
                           "training.overlap_gradient_reduce=false",
                           "training.bucket_parameters=1000000000000",
+                          "cluster.library.algorithm=ring",  // whose bytes are easily said
                           "allow_oversubscribed_memory=true"};
   const auto with_order = [&](const char* order) {
     Overrides overrides = base;

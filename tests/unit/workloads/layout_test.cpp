@@ -133,10 +133,13 @@ TEST(Layout, SaysWhatGlobalBatchesWork) {
   EXPECT_THAT(problems(t2(), {16384, 8, 100, 1}), HasSubstr("a global batch of 128 would work"));
 }
 
-TEST(Layout, RefusesContextParallelismForNow) {
+TEST(Layout, CountsContextParallelRanksAmongTheDevices) {
   Layout layout = t2();
   layout.context = 2;
-  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("context: context parallelism is not modelled yet"));
+  layout.data = 64;
+  EXPECT_EQ(problems(layout, t2_needs), "");
+  layout.data = 128;
+  EXPECT_THAT(problems(layout, t2_needs), HasSubstr("8 x 2 x 16 x 128 (tensor x context x pipeline x data) = 32768"));
 }
 
 TEST(Layout, WarnsOfTensorGroupsThatLeaveTheNode) {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warploom collective OPERATION`: one collective alone on a cluster.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bindings/cli/command.hpp"
+#include "bindings/report/collective_report.hpp"
+#include "network/collective_estimate.hpp"
+#include "sim/core/text.hpp"
+#include "sim/core/units.hpp"
+#include "workloads/network_lookup.hpp"
+#include "workloads/validation/prediction_bands.hpp"
+
+namespace warploom {
+
+namespace {
+
+struct CollectiveArguments {
+  std::string operation;
+  std::string cluster;
+  std::int64_t gpus = 0;
+  std::string bytes;
+  std::string type = "bf16";
+  CollectiveChoice choice;
+  std::vector<std::string> overrides;
+  bool as_json = false;
+  bool explain = false;
+};
+
+const std::vector<std::string>& operations() {
+  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter",
+                                                 "broadcast",  "all_to_all", "send_recv"};
+  return names;
+}
+
+Bytes bytes_of(const std::string& text) {
+  if (text.empty()) throw UserError("`warploom collective` needs a size: `--bytes SIZE`", "such as `--bytes 256MiB`");
+  if (const auto bytes = parse_quantity<Bytes>(text)) return *bytes;
+  throw UserError("`--bytes`: expected a size such as `256 MiB`, got " + warploom::quoted(text),
+                  "write it with a unit: B, kB, MB, GB, KiB, MiB, GiB");
+}
+
+void estimate(const CollectiveArguments& arguments, Session& session) {
+  if (arguments.operation.empty()) {
+    throw UserError("`warploom collective` needs an operation", "one of " + join(operations()));
+  }
+  if (arguments.cluster.empty()) {
+    throw UserError("`warploom collective` needs a cluster: `--cluster CLUSTER`",
+                    "such as `--cluster dgx_h100`; `warploom list clusters` shows all");
+  }
+  if (arguments.gpus < 2) throw UserError("`warploom collective` needs at least two devices: `--gpus N`");
+  Call call;
+  call.kind = *collective_kind(arguments.operation);
+  call.bytes = bytes_of(arguments.bytes);
+  const FoundNetwork found = load_network(arguments.cluster, arguments.gpus, arguments.overrides);
+  CollectiveReport report;
+  report.call = call;
+  report.cluster = found.name;
+  report.ranks = arguments.gpus;
+  report.has_explanation = arguments.explain;
+  report.estimate = estimate_collective(found.network, call, first_ranks(arguments.gpus), arguments.choice);
+  if (!found.stands_for.empty()) {
+    const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
+    const auto band = collective_band(call, found.stands_for.front(), arguments.gpus, in_a_node, ErrorBands::load());
+    if (band) report.band = PredictionBand{1 / band->ratio_p90, 1 / band->ratio_p10, description(*band)};
+  }
+  session.console.print(arguments.as_json ? to_json(report) : to_text(report));
+}
+
+}  // namespace
+
+void add_collective(CLI::App& root, Action& action) {
+  CLI::App* command =
+      add_command(root, "collective", "predict one collective alone on a cluster, and how the library does it",
+                  {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
+                   "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json"});
+  const auto arguments = std::make_shared<CollectiveArguments>();
+  set_choices(command->add_option("OPERATION", arguments->operation, "what is done")->type_name("OPERATION"),
+              operations());
+  command->add_option("--cluster", arguments->cluster, "a cluster of the library, or a file")->type_name(cluster_label);
+  command->add_option("--gpus", arguments->gpus, "how many devices take part, from the first on")->type_name("N");
+  command
+      ->add_option("--bytes", arguments->bytes,
+                   "the full buffer of one rank, as nccl-tests counts it, with its unit: 256MiB")
+      ->type_name("SIZE");
+  command
+      ->add_option("--algorithm", arguments->choice.algorithm,
+                   "instead of the library's choice (as NCCL_ALGO): ring, "
+                   "tree, nvls, ...")
+      ->type_name("NAME");
+  set_choices(
+      command->add_option("--protocol", arguments->choice.protocol, "instead of the library's choice (as NCCL_PROTO)")
+          ->type_name("NAME"),
+      {"ll", "ll128", "simple"});
+  add_overrides(command, arguments->overrides);
+  add_flag(command, "--explain", arguments->explain, "list what the library could have done");
+  add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
+  command->callback(
+      [&action, arguments] { action = [arguments](Session& session) { estimate(*arguments, session); }; });
+}
+
+}  // namespace warploom

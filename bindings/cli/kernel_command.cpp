@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warploom kernel FAMILY`: one kernel alone on one device. Options come from what each family declares.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "bindings/cli/command.hpp"
+#include "bindings/report/kernel_report.hpp"
+#include "hw_models/kernels.hpp"
+#include "hw_models/precision.hpp"
+#include "sim/core/text.hpp"
+#include "workloads/device_lookup.hpp"
+#include "workloads/kernel_prediction.hpp"
+#include "workloads/validation/prediction_bands.hpp"
+
+namespace warploom {
+
+namespace {
+
+struct KernelArguments {
+  std::string device;
+  std::string type = "bf16";
+  std::string weight_type;
+  std::string output_type;
+  std::string launch = "graph";
+  std::map<std::string, std::int64_t, std::less<>> sizes;
+  std::map<std::string, bool> flags;
+  std::vector<std::string> overrides;
+  bool as_json = false;
+  bool is_cold = false;
+};
+
+// Benchmarks repeat one kernel: what it reads may still be in the L2. That is what users compare with.
+constexpr std::string_view warm_flag = "warm";
+
+DataType type_of(const std::string& option, const std::string& text) {
+  std::vector<std::string> known;
+  for (const auto& [type, spelling] : data_type_names) {
+    if (text == spelling) return type;
+    known.emplace_back(spelling);
+  }
+  throw UserError("`" + option + "`: expected one of " + join(known) + ", got " + warploom::quoted(text),
+                  suggestion(text, known));
+}
+
+// `--dtype` takes a data type or a precision as serving engines call it (`fp8_block`, `w4a16_mxfp4`).
+void set_types(const KernelArguments& arguments, Kernel& kernel) {
+  const auto precision = find_precision(arguments.type);
+  kernel.input = precision ? precision->activations : type_of("--dtype", arguments.type);
+  kernel.weight = precision ? precision->weights : kernel.input;
+  // Products of narrow types leave 16 bits.
+  kernel.output = bits(kernel.input) <= 8 ? DataType::bf16 : kernel.input;
+  if (!arguments.weight_type.empty()) kernel.weight = type_of("--weight-dtype", arguments.weight_type);
+  if (!arguments.output_type.empty()) kernel.output = type_of("--output-dtype", arguments.output_type);
+}
+
+FoundDevice device_of(const KernelArguments& arguments) {
+  if (arguments.device.empty()) {
+    throw UserError("`warploom kernel` needs a device: `--device DEVICE`",
+                    "such as `--device h100_sxm`; `warploom list devices` shows all");
+  }
+  const DeviceLookup devices;
+  const FoundDevice& found = devices.find(arguments.device);
+  if (arguments.overrides.empty()) return found;
+  const std::string name = found.name;
+  const bool is_file = name == arguments.device && !devices.canonical_name(name);
+  FoundDevice changed = load_device(is_file ? name : "devices/" + name, arguments.overrides, devices.library());
+  changed.name = name + " with changes";
+  return changed;
+}
+
+void predict(const KernelFamily& family, const KernelArguments& arguments, Session& session) {
+  std::vector<std::string> flags;
+  for (const auto& [flag, is_set] : arguments.flags) {
+    if (is_set) flags.push_back(flag);
+  }
+  const bool has_warm = std::ranges::find(family.flags(), warm_flag, &KernelFlag::name) != family.flags().end();
+  if (has_warm && !arguments.is_cold) flags.emplace_back(warm_flag);
+  Kernel kernel = kernel_from_names(family, arguments.sizes, flags);
+  set_types(arguments, kernel);
+  const FoundDevice device = device_of(arguments);
+  KernelReport report;
+  report.device = device.name;
+  report.prediction =
+      predict_kernel(kernel, device.spec, arguments.launch == "graph" ? LaunchMode::graph : LaunchMode::stream);
+  if (const auto band =
+          kernel_band(kernel, device.name, arguments.type, report.prediction.cost.duration, ErrorBands::load())) {
+    report.band = PredictionBand{1 / band->ratio_p90, 1 / band->ratio_p10, description(*band)};
+  }
+  session.console.print(arguments.as_json ? to_json(report) : to_text(report));
+}
+
+// `-m` for `m`, `--kv-heads` for `kv_heads`.
+std::string option_of(std::string_view parameter) {
+  std::string name(parameter);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name.size() == 1 ? "-" + name : "--" + name;
+}
+
+std::string example_of(const KernelFamily& family) {
+  std::string text = fmt::format("warploom kernel {} --device h100_sxm", family.name());
+  for (const KernelParameter& parameter : family.parameters()) {
+    if (!parameter.usual)
+      text += fmt::format(" {} {}", option_of(parameter.name), std::max<std::int64_t>(parameter.least, 8));
+  }
+  return text;
+}
+
+void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
+  CLI::App* command = add_command(kernels, std::string(family.name()), std::string(family.meaning()),
+                                  {example_of(family), example_of(family) + " --json"});
+  const auto arguments = std::make_shared<KernelArguments>();
+  command->add_option("--device", arguments->device, "a device of the library, one of its aliases, or a file")
+      ->type_name(device_label);
+  for (const KernelParameter& parameter : family.parameters()) {
+    std::string meaning(parameter.meaning);
+    if (parameter.usual) meaning += fmt::format(" ({})", *parameter.usual);
+    command
+        ->add_option_function<std::int64_t>(
+            option_of(parameter.name),
+            [arguments, name = std::string(parameter.name)](const std::int64_t& value) {
+              arguments->sizes[name] = value;
+            },
+            meaning)
+        ->type_name("N");
+  }
+  for (const KernelFlag& flag : family.flags()) {
+    if (flag.name == warm_flag) {
+      add_flag(command, "--cold", arguments->is_cold,
+               "inputs come from memory and the board is warm, as in a step; without: one kernel repeated, as "
+               "benchmarks do");
+      continue;
+    }
+    add_flag(command, option_of(flag.name), arguments->flags[std::string(flag.name)], std::string(flag.meaning));
+  }
+  command->add_option("--dtype", arguments->type, "of the inputs (bf16)")->type_name("TYPE");
+  command->add_option("--weight-dtype", arguments->weight_type, "of the second operand, if another")->type_name("TYPE");
+  command->add_option("--output-dtype", arguments->output_type, "of the result, if another")->type_name("TYPE");
+  set_choices(
+      command->add_option("--launch", arguments->launch, "what stands before the kernel (graph)")->type_name("HOW"),
+      {"graph", "stream"});
+  add_overrides(command, arguments->overrides);
+  add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
+  command->callback([&action, &family, arguments] {
+    action = [&family, arguments](Session& session) { predict(family, *arguments, session); };
+  });
+}
+
+}  // namespace
+
+void add_kernel(CLI::App& root, Action& action) {
+  CLI::App* command = add_command(
+      root, "kernel", "predict one kernel alone on one device, and what bounds it",
+      {"warploom kernel gemm --device h100_sxm --dtype bf16 -m 8192 -n 8192 -k 8192", "warploom kernel gemm --help"});
+  command->require_subcommand(1);
+  for (const KernelFamily* family : kernel_families()) add_family(*command, *family, action);
+}
+
+}  // namespace warploom

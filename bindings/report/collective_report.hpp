@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collective's estimate as text and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bindings/report/prediction_band.hpp"
+#include "network/collective_estimate.hpp"
+#include "sim/work/call.hpp"
+
+namespace warploom {
+
+struct CollectiveReport {
+  Call call;
+  std::string cluster;
+  std::int64_t ranks = 0;
+  CollectiveEstimate estimate;
+  std::optional<PredictionBand> band;
+  bool has_explanation = false;
+};
+
+std::string to_text(const CollectiveReport& report);
+std::string to_json(const CollectiveReport& report);
+
+}  // namespace warploom

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words and keys of a kernel's prediction.
+#include "bindings/report/kernel_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hw_models/kernels.hpp"
+#include "sim/play/text_table.hpp"
+
+namespace warploom {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema = 1;
+
+// "m 8192, n 8192, k 8192", what has its usual value left out; flags after them.
+std::string shape_in_words(const Kernel& kernel) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  std::string text;
+  for (std::size_t i = 0; i < family.parameters().size(); ++i) {
+    const KernelParameter& parameter = family.parameters()[i];
+    if (parameter.usual == kernel.size[i]) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parameter.name, kernel.size[i]);
+  }
+  for (const KernelFlag& flag : family.flags()) {
+    if ((kernel.flags & flag.bit) != 0) text += fmt::format("{}{}", text.empty() ? "" : ", ", flag.name);
+  }
+  return text;
+}
+
+std::string types_in_words(const Kernel& kernel) {
+  std::string text{name(kernel.input)};
+  if (kernel.weight != kernel.input) text += fmt::format(" x {}", name(kernel.weight));
+  if (kernel.output != kernel.input) text += fmt::format(" -> {}", name(kernel.output));
+  return text;
+}
+
+std::string_view meaning(Bound bound) {
+  switch (bound) {
+    case Bound::tensor:
+      return "tensor cores";
+    case Bound::vector:
+      return "vector and special function units";
+    case Bound::operand_bandwidth:
+      return "operands from the L2, or load and store instructions";
+    case Bound::hbm:
+      return "device memory bandwidth";
+    case Bound::latency:
+      return "start, end and latencies";
+    case Bound::launch:
+      return "the gap between kernels";
+    case Bound::power:
+      return "tensor cores, at the power limit";
+  }
+  return "?";
+}
+
+Json shape_json(const Kernel& kernel) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  Json json = Json::object();
+  for (std::size_t i = 0; i < family.parameters().size(); ++i) {
+    json[std::string(family.parameters()[i].name)] = kernel.size[i];
+  }
+  for (const KernelFlag& flag : family.flags()) json[std::string(flag.name)] = (kernel.flags & flag.bit) != 0;
+  return json;
+}
+
+}  // namespace
+
+std::string to_text(const KernelReport& report) {
+  const KernelPrediction& p = report.prediction;
+  TextTable table({"", ""});
+  table.align_left(1);
+  const auto row = [&](const char* what, std::string value) { table.add({what, std::move(value)}); };
+  row("duration", fmt::format("{}, of which {} is the gap before it", to_string(p.cost.duration), to_string(p.launch)));
+  if (report.band) {
+    row("error band", fmt::format("{} to {} (80% of measured rows: {})", to_string(p.cost.duration * report.band->low),
+                                  to_string(p.cost.duration * report.band->high), report.band->of));
+  }
+  row("bound by", fmt::format("{}: {}", name(p.cost.bound_by), meaning(p.cost.bound_by)));
+  row("arithmetic", fmt::format("{}, {} reached", to_string(p.flops), to_string(p.achieved())));
+  row("memory", fmt::format("{} at least, {} moved, {} reached", to_string(p.bytes), to_string(p.cost.hbm_bytes),
+                            to_string(p.achieved_bandwidth())));
+  row("roofline", fmt::format("{} by {}; the kernel takes {:.2f} times that", to_string(p.roofline),
+                              p.is_roofline_compute ? "arithmetic" : "memory", p.times_roofline()));
+  row("SMs", fmt::format("{:.0f}% of the device", 100 * p.cost.sm_share));
+  row("power", to_string(p.cost.power));
+  std::string text = fmt::format("{} {} ({}) on {}\n", p.kernel.family, shape_in_words(p.kernel),
+                                 types_in_words(p.kernel), report.device);
+  // The table's empty header is of no use here.
+  const std::string lines = table.to_string();
+  return text + lines.substr(lines.find('\n') + 1);
+}
+
+std::string to_json(const KernelReport& report) {
+  const KernelPrediction& p = report.prediction;
+  Json json;
+  json["schema"] = schema;
+  json["family"] = p.kernel.family;
+  json["device"] = report.device;
+  json["shape"] = shape_json(p.kernel);
+  json["dtype"] = name(p.kernel.input);
+  json["weight_dtype"] = name(p.kernel.weight);
+  json["output_dtype"] = name(p.kernel.output);
+  json["duration_us"] = p.cost.duration.microseconds();
+  json["launch_us"] = p.launch.microseconds();
+  json["bound_by"] = name(p.cost.bound_by);
+  json["flops"] = p.flops.value();
+  json["bytes"] = p.bytes.count();
+  json["hbm_bytes"] = p.cost.hbm_bytes.count();
+  json["l2_bytes"] = p.cost.l2_bytes.count();
+  json["achieved_tflops"] = p.achieved().value() / 1e12;
+  json["achieved_gb_per_s"] = p.achieved_bandwidth().value() / 1e9;
+  json["roofline_us"] = p.roofline.microseconds();
+  json["times_roofline"] = p.times_roofline();
+  json["roofline_bound_by"] = p.is_roofline_compute ? "compute" : "memory";
+  json["sm_share"] = p.cost.sm_share;
+  json["power_w"] = p.cost.power.value();
+  json["error_band"] = nullptr;
+  if (report.band) {
+    json["error_band"] = {{"low_us", p.cost.duration.microseconds() * report.band->low},
+                          {"high_us", p.cost.duration.microseconds() * report.band->high},
+                          {"share", 0.8},
+                          {"of", report.band->of}};
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace warploom

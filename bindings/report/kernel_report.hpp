@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel's prediction as text and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "bindings/report/prediction_band.hpp"
+#include "workloads/kernel_prediction.hpp"
+
+namespace warploom {
+
+struct KernelReport {
+  KernelPrediction prediction;
+  std::string device;  // as named: `h100_sxm`
+  std::optional<PredictionBand> band;
+};
+
+std::string to_text(const KernelReport& report);
+std::string to_json(const KernelReport& report);
+
+}  // namespace warploom

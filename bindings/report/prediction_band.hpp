@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far measurements of a class stood from predictions of it.
+#pragma once
+
+#include <string>
+
+namespace warploom {
+
+// With 80% probability measured / predicted is from `low` to `high`, as it was for the measured rows of the class.
+struct PredictionBand {
+  double low = 1;
+  double high = 1;
+  std::string of;  // "gemm bf16 llm, h100_sxm, 512 rows"
+};
+
+}  // namespace warploom

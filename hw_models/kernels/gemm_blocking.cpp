@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice of tile and parts; the rule is in the header.
+#include "hw_models/kernels/gemm_blocking.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace warploom {
+
+namespace {
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+// Cycles of one step at the rates that the library was tuned for; a step is as many bytes of every type.
+double nominal_step(const GemmTile& tile, const DeviceSpec& device, double active) {
+  const auto& constants = device.architecture.gemm;
+  const double depth = gemm_step_bytes / 2.0;  // of 16-bit operands
+  const double products = 2.0 * tile.m * tile.n * depth / constants.nominal_flops_per_cycle;
+  const double l2_rate =
+      std::min(constants.port_bytes_per_cycle, constants.nominal_l2_bytes_per_cycle_per_sm * device.sm.count / active);
+  return std::max(products, (tile.m + tile.n) * static_cast<double>(gemm_step_bytes) / constants.multicast / l2_rate);
+}
+
+// The parts that a library cuts k into: as many as fill the SMs once.
+double parts_of(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
+  const auto& constants = device.architecture.gemm;
+  const double blocks = gemm_blocking(tile, 1, shape).blocks;
+  if (shape.is_serving || blocks * 2 > device.sm.count) return 1;
+  const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
+  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, constants.split_maximum});
+  return std::max(parts, 1.0);
+}
+
+}  // namespace
+
+GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& shape) {
+  GemmBlocking blocking;
+  blocking.tile = tile;
+  blocking.parts = parts;
+  blocking.steps = std::ceil(as_double(shape.k) * bits(shape.input) / 8.0 / (gemm_step_bytes * parts));
+  blocking.blocks =
+      as_double(shape.batch) * std::ceil(as_double(shape.m) / tile.m) * std::ceil(as_double(shape.n) / tile.n) * parts;
+  return blocking;
+}
+
+GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device) {
+  if (shape.tile_m > 0) {
+    return gemm_blocking({static_cast<int>(shape.tile_m), static_cast<int>(shape.tile_n)},
+                         as_double(std::max<std::int64_t>(shape.split_k, 1)), shape);
+  }
+  GemmBlocking best;
+  double best_score = 0;
+  for (const GemmTile& tile : device.architecture.gemm.tiles) {
+    const double parts = shape.split_k > 0 ? as_double(shape.split_k) : parts_of(tile, shape, device);
+    const GemmBlocking candidate = gemm_blocking(tile, parts, shape);
+    const double score = std::ceil(candidate.blocks / device.sm.count) * candidate.steps *
+                         nominal_step(tile, device, std::min<double>(candidate.blocks, device.sm.count));
+    const auto area = [](const GemmTile& t) { return t.m * t.n; };
+    const bool is_tie = score == best_score;
+    const bool wins_tie =
+        candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
+    if (best.blocks == 0 || score < best_score || (is_tie && wins_tie)) {
+      best = candidate;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
+  const double wave = std::min<double>(device.sm.count, blocking.blocks / as_double(shape.batch) / blocking.parts);
+  const double element = bits(shape.input) / 8.0;
+  const double depth = as_double(shape.k) / blocking.parts * element;
+  const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
+  const auto traffic = [&](double rows, double columns, double row_tile, double column_tile) {
+    const double row_count = std::ceil(rows / row_tile);
+    const double column_count = std::ceil(columns / column_tile);
+    const double width = std::clamp(std::round(std::sqrt(wave * row_tile / column_tile)), 1.0, column_count);
+    const double height = std::clamp(std::ceil(wave / width), 1.0, row_count);
+    const double groups = std::ceil(column_count / width);
+    const bool panel_stays = width * column_tile * depth <= l2;
+    const double waves_a_group = std::ceil(row_count / height);
+    const double a = rows * as_double(shape.k) * element;
+    const double b = columns * as_double(shape.k) * element;
+    const double a_reads = a + b <= l2 ? 1 : groups;
+    return a * a_reads + b * (panel_stays || a + b <= l2 ? 1 : waves_a_group);
+  };
+  const auto m = as_double(shape.m);
+  const auto n = as_double(shape.n);
+  return as_double(shape.batch) *
+         std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
+}
+
+}  // namespace warploom

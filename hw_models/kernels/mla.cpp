@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What latent attention costs: attention over the latent, or over keys and values made of it.
+//
+// Few queries against a cache (`absorbed`): a head's key projection is applied to its query instead, all heads attend
+// to the latent itself (one key of latent + rope elements, whose first `latent` are the value), and its value
+// projection is applied to the result. Else keys and values of all heads are made (one product), each key joined with
+// the shared rotated part (a copy), converted where the cache has 8 bits, and attended to as usual. t = sum of these
+// kernels with their launch gaps; the products only with `projections`. Source: arXiv:2405.04434, vLLM's
+// MLACommonImpl. The parts are those of the families gemm and attention; nothing is fitted.
+#include "hw_models/kernels/mla.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "hw_models/kernels.hpp"
+#include "hw_models/kernels/attention.hpp"
+#include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/streaming.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::uint32_t serving_flag = 1;
+constexpr std::uint32_t warm_flag = 2;
+constexpr std::uint32_t projections_flag = 4;
+
+MlaShape shape_of(const Kernel& kernel) {
+  const auto& size = kernel.size;
+  return {size[0],
+          size[1],
+          size[2],
+          size[3],
+          size[4],
+          size[5],
+          size[6],
+          size[7],
+          (kernel.flags & serving_flag) != 0,
+          (kernel.flags & warm_flag) != 0,
+          (kernel.flags & projections_flag) != 0,
+          kernel.input,
+          kernel.weight};
+}
+
+// Queries work on the latent itself where the cache holds more than they bring.
+bool is_absorbed(const MlaShape& shape) {
+  return shape.query_length <= 16 && shape.kv_length >= 2 * shape.query_length;
+}
+
+AttentionShape core_of(const MlaShape& shape) {
+  AttentionShape core;
+  core.batch = shape.batch;
+  core.query_heads = shape.heads;
+  core.query_length = shape.query_length;
+  core.kv_length = shape.kv_length;
+  core.type = shape.type;
+  core.kv_type = shape.kv_type;
+  core.warm = shape.warm;
+  if (is_absorbed(shape)) {
+    core.kv_heads = 1;
+    core.head_dim = shape.latent + shape.rope;
+    core.value_dim = shape.latent;
+    core.values_in_keys = true;
+  } else {
+    core.kv_heads = shape.heads;
+    core.head_dim = shape.nope + shape.rope;
+    core.value_dim = shape.value;
+  }
+  return core;
+}
+
+// The products and the attention that it consists of, in order.
+std::vector<Kernel> parts_of(const MlaShape& shape) {
+  const std::int64_t tokens = shape.batch * shape.query_length;
+  const Kernel core = attention(core_of(shape));
+  if (!shape.projections) return {core};
+  GemmShape first{.m = tokens, .n = shape.latent, .k = shape.nope, .batch = shape.heads, .is_warm = shape.warm};
+  first.input = first.output = shape.type;
+  if (is_absorbed(shape)) {
+    GemmShape last = first;
+    last.n = shape.value;
+    last.k = shape.latent;
+    return {gemm(first), core, gemm(last)};
+  }
+  first.m = shape.batch * shape.kv_length;
+  first.n = shape.heads * (shape.nope + shape.value);
+  first.k = shape.latent;
+  first.batch = 1;
+  return {gemm(first), core};
+}
+
+class Mla final : public KernelFamily {
+ public:
+  std::string_view name() const override { return "mla"; }
+  std::string_view meaning() const override { return "multi-head latent attention, its projections left out or in"; }
+
+  std::span<const KernelParameter> parameters() const override {
+    static constexpr KernelParameter list[] = {
+        {"batch", "sequences", 1},
+        {"heads", "heads of the queries"},
+        {"query_length", "queries a sequence; 1: decoding"},
+        {"kv_length", "tokens a sequence in the cache"},
+        {"latent", "elements that keys and values are projected from", 512},
+        {"rope", "rotated elements of a key, shared by the heads", 64},
+        {"nope", "other elements of a head's key", 128},
+        {"value", "elements of a head's value", 128},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"serving", serving_flag, "as a serving engine's operation: the write to the cache included"},
+        {"warm", warm_flag, "operands may still be in the L2"},
+        {"projections", projections_flag, "the products to and from the latent space, too"},
+    };
+    return list;
+  }
+
+  void check_together(const Kernel& kernel) const override {
+    for (const Kernel& part : parts_of(shape_of(kernel))) kernel_family(part.family).check(part);
+  }
+
+  Flops flops(const Kernel& kernel) const override {
+    Flops sum{0};
+    for (const Kernel& part : parts_of(shape_of(kernel))) sum += kernel_family(part.family).flops(part);
+    return sum;
+  }
+  Bytes bytes(const Kernel& kernel) const override {
+    Bytes sum{0};
+    for (const Kernel& part : parts_of(shape_of(kernel))) sum += kernel_family(part.family).bytes(part);
+    return sum;
+  }
+
+  KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
+    const MlaShape shape = shape_of(kernel);
+    KernelCost total;
+    total.sm_share = 0;
+    Time longest = Time::zero();
+    Energy energy{0};
+    for (const Kernel& part : parts_of(shape)) {
+      const KernelCost cost = kernel_family(part.family).cost(part, device);
+      if (cost.duration > longest) {
+        longest = cost.duration;
+        total.bound_by = cost.bound_by;
+      }
+      total.duration += cost.duration + (total.duration > Time::zero() ? device.launch.graph : Time::zero());
+      total.sm_share = std::max(total.sm_share, cost.sm_share);
+      total.hbm_bytes += cost.hbm_bytes;
+      total.l2_bytes += cost.l2_bytes;
+      total.flops += cost.flops;
+      energy += cost.power * cost.duration;
+    }
+    total.power = energy / total.duration;
+    for (const StreamingWork& copy : copies_of(shape, device)) {
+      const KernelCost cost = streaming_cost(copy, device);
+      total.duration += device.launch.graph + cost.duration;
+      total.hbm_bytes += cost.hbm_bytes;
+    }
+    if (shape.serving) total.duration += device.architecture.attention.scheduling;
+    return total;
+  }
+
+ private:
+  // The write to the cache; in prefill the joining of each head's key with the shared rotated part, too.
+  static std::vector<StreamingWork> copies_of(const MlaShape& shape, const DeviceSpec& device) {
+    const StreamingConstants& constants = device.architecture.streaming;
+    std::vector<StreamingWork> copies;
+    if (shape.serving) {
+      StreamingWork write;
+      write.read = bytes_of({shape.batch, shape.query_length, shape.latent + shape.rope}, shape.type);
+      write.written =
+          bytes_of({shape.batch, shape.query_length, shape.latent + shape.rope}, shape.kv_type.value_or(shape.type));
+      write.bytes_per_cycle_per_sm = constants.cache_write;
+      write.blocks = shape.batch * shape.query_length;
+      copies.push_back(write);
+    }
+    if (!is_absorbed(shape)) {
+      StreamingWork join;
+      join.read = bytes_of({shape.batch, shape.kv_length, shape.heads, shape.nope}, shape.type);
+      join.written = bytes_of({shape.batch, shape.kv_length, shape.heads, shape.nope + shape.rope}, shape.type);
+      join.bytes_per_cycle_per_sm = constants.element_wise;
+      copies.push_back(join);
+      if (bits(shape.kv_type.value_or(shape.type)) < bits(shape.type)) copies.push_back(narrowing(shape, constants));
+    }
+    return copies;
+  }
+
+  // With a cache of 8 bits, prefill attends in 8 bits: keys and values made of the latent are converted, too (the
+  // queries' conversion is the attention's).
+  static StreamingWork narrowing(const MlaShape& shape, const StreamingConstants& constants) {
+    const std::int64_t width = shape.nope + shape.rope + shape.value;
+    StreamingWork work;
+    work.read = bytes_of({shape.batch, shape.kv_length, shape.heads, width}, shape.type);
+    work.written = bytes_of({shape.batch, shape.kv_length, shape.heads, width}, shape.kv_type.value_or(shape.type));
+    work.bytes_per_cycle_per_sm = constants.element_wise;
+    return work;
+  }
+};
+
+}  // namespace
+
+Kernel mla(const MlaShape& shape) {
+  Kernel kernel;
+  kernel.family = "mla";
+  kernel.size = {shape.batch,  shape.heads, shape.query_length, shape.kv_length,
+                 shape.latent, shape.rope,  shape.nope,         shape.value};
+  kernel.input = shape.type;
+  kernel.weight = shape.kv_type.value_or(shape.type);
+  kernel.output = shape.type;
+  kernel.flags =
+      (shape.serving ? serving_flag : 0) | (shape.warm ? warm_flag : 0) | (shape.projections ? projections_flag : 0);
+  return kernel;
+}
+
+const KernelFamily& mla_family() {
+  static const Mla family;
+  return family;
+}
+
+}  // namespace warploom

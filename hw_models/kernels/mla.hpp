@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): keys and values of all heads are one latent vector a
+// token, of which each head's are projections.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/work/kernel.hpp"
+
+namespace warploom {
+
+class KernelFamily;
+
+struct MlaShape {
+  std::int64_t batch = 1;
+  std::int64_t heads = 0;
+  std::int64_t query_length = 0;
+  std::int64_t kv_length = 0;
+  std::int64_t latent = 512;  // elements that keys and values are projected from
+  std::int64_t rope = 64;     // of a key, rotated and shared by the heads
+  std::int64_t nope = 128;    // of a head's key, from the latent
+  std::int64_t value = 128;   // of a head's value, from the latent
+  bool serving = false;       // as a serving engine's operation: writes to the cache
+  bool warm = false;          // operands may still be in the L2 (a benchmark that repeats one operation)
+  bool projections = false;   // the products to and from the latent space, too
+  DataType type = DataType::bf16;
+  std::optional<DataType> kv_type{};  // of the cache; none: as `type`
+};
+
+Kernel mla(const MlaShape& shape);
+const KernelFamily& mla_family();
+
+}  // namespace warploom

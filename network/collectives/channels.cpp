@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Channel counts.
+#include "network/collectives/channels.hpp"
+
+#include <algorithm>
+
+namespace warploom {
+
+namespace {
+
+constexpr std::int64_t most_graph_channels = 32;
+constexpr std::int64_t least_threads = 96;
+
+}  // namespace
+
+RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
+  RingGraph best;
+  for (const Bandwidth speed : library.tuner.speeds) {
+    // A port is what its links reach, to within rounding.
+    const auto count = std::min(static_cast<std::int64_t>(port.value() / speed.value() + 1e-6), most_graph_channels);
+    if (speed.value() * static_cast<double>(count) > best.bus().value() * (1 + 1e-9)) best = {count, speed};
+  }
+  if (best.channel_rate.value() <= 0) return {std::max(library.node_channels, 24) / 2, port / 12};
+  const bool is_split =
+      best.channel_rate.value() >= library.tuner.split_above.value() ||
+      (best.channels <= 4 && best.channel_rate.value() >= 25e9);  // few channels are split at 25 GB/s already
+  if (is_split) best = {best.channels * 2, best.channel_rate / 2};
+  return best;
+}
+
+std::int64_t most_channels(const Setting& setting) {
+  if (!setting.profile.in_node()) return setting.library.network_channels;
+  if (setting.library.node_channels > 0) return setting.library.node_channels;
+  return 2 * search_rings(setting.topology.tiers()[0].payload(), setting.library).channels;
+}
+
+ChannelUse channels_for(Bytes bytes, std::int64_t most, const ProtocolSpec& protocol, std::int64_t ranks) {
+  const std::int64_t least = static_cast<std::int64_t>(protocol.bytes_per_thread) * (protocol.per_rank ? ranks : 1);
+  const std::int64_t count = bytes.count();
+  ChannelUse use{std::clamp<std::int64_t>(count / (protocol.threads * least), 1, most), protocol.threads};
+  if (use.channels > 1) return use;
+  while (use.threads > least_threads && count < use.threads * least) use.threads /= 2;
+  use.threads = std::max(use.threads, std::min<std::int64_t>(least_threads, protocol.threads));
+  return use;
+}
+
+}  // namespace warploom

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan and schedule of the in-switch all-reduce.
+#include "network/collectives/nvls_all_reduce.hpp"
+
+#include <algorithm>
+
+namespace warploom {
+
+NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
+  const NvlsSpec& nvls = setting.library.nvls;
+  const std::int64_t bytes = setting.call.bytes.count();
+  const std::int64_t round = nvls.channels * heads;
+  std::int64_t chunk = nvls.chunk.count();
+  constexpr std::int64_t kib = 1024;
+  if (bytes < 64 * round * chunk) chunk = std::min(chunk, 64 * kib);
+  if (bytes < 8 * round * chunk) chunk = std::min(chunk, 32 * kib);
+  if (bytes < 2 * round * chunk) chunk = std::min(chunk, 16 * kib);
+  NvlsPace pace;
+  pace.chunk = Bytes(chunk);
+  pace.loops = std::max<std::int64_t>((bytes + round * chunk - 1) / (round * chunk), 1);
+  pace.port_rate = setting.topology.tiers()[0].payload() * nvls.efficiency;
+  pace.port_bytes = setting.call.bytes * (heads + 1) / heads;
+  pace.step = nvls.step + Bytes(nvls.channels * chunk * (heads + 1)) / pace.port_rate;
+  return pace;
+}
+
+bool NvlsAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
+  return setting.library.nvls.enabled && protocol == Protocol::simple && setting.profile.in_node() &&
+         setting.ranks() > 1;
+}
+
+Plan NvlsAllReduce::plan(const Setting& setting, Protocol /*protocol*/) const {
+  const NvlsPace pace = nvls_pace(setting, setting.ranks());
+  const Time alone = pace.step * (static_cast<double>(pace.loops) + setting.library.nvls.fill);
+  Plan plan;
+  plan.sms = setting.library.nvls.channels;
+  plan.hbm_bytes_per_wire_byte = 2;  // out: a byte read; in: a byte written
+  Bundle bundle;
+  bundle.traffic = {FlowPattern::ports, setting.call.group};
+  bundle.bytes_per_flow = pace.port_bytes;
+  bundle.flow_limit = pace.port_rate;
+  plan.steps.push_back({alone - pace.port_bytes / pace.port_rate, {bundle}});
+  return plan;
+}
+
+// Chunk h is the head's slice. What the switch adds on the way is added where it arrives.
+Schedule NvlsAllReduce::schedule(int ranks) const {
+  Schedule schedule{ranks, ranks, {}};
+  for (int head = 0; head < ranks; ++head) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (rank == head) continue;
+      schedule.transfers.push_back({0, rank, head, head, true});
+      schedule.transfers.push_back({1, head, rank, head, false});
+    }
+  }
+  return schedule;
+}
+
+}  // namespace warploom

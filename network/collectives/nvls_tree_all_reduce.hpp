@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVLS tree: summed inside each node by its switch, over a double tree between the nodes' heads of one rail, and given
+// to all inside each node by the switch.
+//
+// Equations, N nodes of k heads: both stages run at once, chunk by chunk: time = (1 + fill) t_step + 2 floor(log2 N)
+// network_hop + paths + bytes / rate, rate NCCL's own (nccl_tuner.hpp): 461 GB/s of bus bandwidth over two nodes of
+// H100 (measured: 468 to 480), 364 over four and more (365). t_step as in nvls_all_reduce.hpp. Source: NCCL 2.30.7
+// src/device/all_reduce.h, src/graph/connect.cc.
+#pragma once
+
+#include "network/collectives/collective.hpp"
+
+namespace warploom {
+
+class NvlsTreeAllReduce final : public Collective {
+ public:
+  CollectiveKind kind() const override { return CollectiveKind::all_reduce; }
+  Algorithm algorithm() const override { return Algorithm::nvls_tree; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  Plan plan(const Setting& setting, Protocol protocol) const override;
+  // Of nodes of up to 8 ranks: in-switch sums to the heads, heads' trees, in-switch multicast.
+  Schedule schedule(int ranks) const override;
+};
+
+}  // namespace warploom

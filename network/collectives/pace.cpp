@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings and chains, step by step.
+#include "network/collectives/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "network/collectives/channels.hpp"
+#include "network/fabrics/flows.hpp"
+
+namespace warploom {
+
+const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol) {
+  switch (protocol) {
+    case Protocol::ll:
+      return library.ll;
+    case Protocol::ll128:
+      return library.ll128;
+    case Protocol::simple:
+      break;
+  }
+  return library.simple;
+}
+
+double cards_of(const Setting& setting) {
+  const LinkTier& cards = setting.topology.tiers()[1];
+  // Members side by side share a card where there are fewer cards than devices.
+  const double most = static_cast<double>(setting.topology.node_size()) / static_cast<double>(cards.span);
+  return std::min(static_cast<double>(setting.profile.least_in_node), most);
+}
+
+Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
+  const auto tiers = setting.topology.tiers();
+  const Bandwidth port = tiers[0].payload() * protocol.efficiency;
+  if (setting.profile.in_node()) return port;
+  const auto in_node = static_cast<double>(setting.profile.least_in_node);
+  const Bandwidth cards = tiers[1].payload() * (protocol.network_efficiency * cards_of(setting));
+  return in_node > 1 ? std::min(cards, port / ((in_node - 1) / in_node)) : cards;
+}
+
+Time start_time(const ProtocolSpec& protocol, const ChannelUse& use) {
+  const double full = 2.0 * protocol.threads;
+  return protocol.base + protocol.wide * std::min(1.0, static_cast<double>(use.channels * use.threads) / full);
+}
+
+namespace {
+
+Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement) {
+  const auto& profile = setting.profile;
+  const std::int64_t inter = std::min(movement.passes * (profile.nodes - 1), movement.steps);
+  Time hops = protocol.hop * (movement.steps - inter) + protocol.network_hop * inter;
+  // The ring's hops between nodes but the last, once a pass.
+  if (profile.nodes > 1) {
+    hops += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));
+  }
+  return hops;
+}
+
+// Alone, beyond start and hops.
+Time transfer_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement,
+                   const ChannelUse& use, Bandwidth rate) {
+  const auto channels = static_cast<double>(use.channels);
+  const double part = static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(movement.steps) / channels;
+  Time pace = Time::zero();
+  if (protocol.channel_rate.value() > 0) {
+    const auto round = static_cast<double>(protocol.round.count());
+    const double rounds = std::max(std::ceil(part / round - 1e-9), 1.0) - 1;
+    pace = Time::from_seconds(static_cast<double>(movement.steps) * rounds * round / protocol.channel_rate.value());
+  }
+  const auto chunk = static_cast<double>(protocol.chunk.count());
+  const double loops = std::max(part / chunk, 1.0);
+  const double overlap = movement.passes > 1 ? setting.library.two_pass_fill : 1.0;
+  const double fill = protocol.fill * overlap * (1 + setting.library.loop_fill * (loops - 1));
+  const Time link =
+      protocol.channel_rate.value() > 0 && setting.profile.in_node()
+          ? Time::zero()  // the threads are slower
+          : movement.flow_bytes / rate + Time::from_seconds(fill * std::min(part, chunk) * channels / rate.value());
+  return std::max(pace, link);
+}
+
+}  // namespace
+
+Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
+  const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
+  Bandwidth rate = ring_rate(setting, protocol);
+  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
+                     transfer_time(setting, protocol, movement, use, rate);
+  // What moves at the link's pace is left to the fabric.
+  if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * use.channels);
+  const Bytes wire = movement.flow_bytes * protocol.wire_bytes;
+  const Bandwidth limit = rate * protocol.wire_bytes;
+  const Time moving = std::min(wire / limit, alone);
+
+  Plan plan;
+  plan.sms = static_cast<int>(use.channels);
+  plan.hbm_bytes_per_wire_byte = movement.hbm_bytes / protocol.wire_bytes;
+  Bundle bundle;
+  bundle.traffic = {movement.pattern, setting.call.group};
+  bundle.coupled = is_coupled(movement.pattern);
+  bundle.bytes_per_flow = wire;
+  // Where the moving alone would take longer than everything, the latency is gone and the flow goes quicker.
+  bundle.flow_limit = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
+  plan.steps.push_back({alone - moving, {bundle}});
+  return plan;
+}
+
+}  // namespace warploom

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a pattern of flows takes under a protocol: the mechanism of rings and chains.
+//
+// Equations, protocol p, a call of B bytes cut into channels and steps (channels.hpp), part = B's share of one channel
+// and step:
+//   start = base + wide x min(1, threads at work / threads of two channels)
+//   hops  = (steps - inter) x hop + inter x network_hop + paths, inter = passes x (nodes - 1)
+//   link  : bytes / rate + fill x min(part, chunk) / channel's rate x (1 + loop_fill x (part / chunk - 1)+), half of
+//           the fill for an all-reduce, whose two passes overlap (two_pass_fill)
+//   pace  : where threads are slower than the link (LL), steps x (ceil(part / round) - 1) x round / channel_rate: the
+//           first round of a step hides in its hop.
+//   rate  = the least of efficiency x port / ((k-1)/k if the ring goes through nodes, else 1) inside a node and
+//           network_efficiency x card x k between nodes, k the members in a node.
+// The plan waits what does not grow with the link's rate and moves the rest. Source: NCCL 2.30.7 src/device/prims_*.h,
+// src/enqueue.cc; the values are fitted (configs/libraries).
+#pragma once
+
+#include "network/collectives/collective.hpp"
+
+namespace warploom {
+
+// What an algorithm asks to be moved.
+struct Movement {
+  FlowPattern pattern = FlowPattern::ring;
+  Bytes flow_bytes{0};      // payload of one flow
+  std::int64_t steps = 0;   // that follow each other
+  std::int64_t passes = 1;  // times around the ring (all-reduce: 2)
+  double hbm_bytes = 2;     // of a device for a byte of one of its flows
+};
+
+const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol);
+
+// That the members of a node have between them.
+double cards_of(const Setting& setting);
+
+// Payload that a flow around all members reaches at most.
+Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol);
+
+Plan ring_plan(const Setting& setting, Protocol protocol, const Movement& movement);
+
+// `start` of the equation above.
+Time start_time(const ProtocolSpec& protocol, const struct ChannelUse& use);
+
+}  // namespace warploom

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages under the protocol that their size decides.
+#include "network/collectives/peer.hpp"
+
+#include <algorithm>
+
+#include "network/collectives/channels.hpp"
+#include "network/collectives/pace.hpp"
+#include "network/fabrics/flows.hpp"
+
+namespace warploom {
+
+Protocol peer_protocol(const Setting& setting, Bytes message) {
+  return message <= setting.library.peer.ll_bytes ? Protocol::ll : Protocol::simple;
+}
+
+Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages) {
+  const PeerSpec& peer = setting.library.peer;
+  const PeerProtocolSpec& spec = chosen == Protocol::ll ? peer.ll : peer.simple;
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
+  const auto& profile = setting.profile;
+  const auto tiers = setting.topology.tiers();
+
+  // One message has the port to itself, as a ring's step has.
+  const bool is_alone = messages.count == 1 && chosen == Protocol::simple;
+  const double efficiency = is_alone ? protocol.efficiency : spec.efficiency;
+  Bandwidth rate = tiers[0].payload() * efficiency / messages.count;  // payload of one message
+  Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
+  if (!profile.in_node()) {
+    const Bandwidth card = tiers[1].payload() * protocol.network_efficiency;
+    const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
+    rate = std::min(rate, card / leaving);
+    latency += protocol.network_hop;
+  }
+  if (!is_alone) latency += std::min(messages.bytes, peer.chunk) / rate * spec.fill;
+
+  Plan plan;
+  // Of all messages, what their bytes are worth.
+  const std::int64_t most = std::min<std::int64_t>(peer.channels * messages.count, 64);
+  plan.sms = static_cast<int>(channels_for(messages.bytes * messages.count, most, protocol, 1).channels);
+  plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count);
+  Bundle bundle;
+  bundle.traffic = {messages.pattern, setting.call.group};
+  bundle.coupled = is_coupled(messages.pattern);
+  bundle.bytes_per_flow = messages.bytes * protocol.wire_bytes;
+  bundle.flow_limit = rate * protocol.wire_bytes;
+  plan.steps.push_back({latency, {bundle}});
+  return plan;
+}
+
+}  // namespace warploom

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Double-tree all-reduce: a chain inside each node, two complementary binary trees over the nodes, half of the data in
+// each; up it is summed, down it is given to all.
+//
+// Equations, N nodes of k members: time = start + 2 ((k-1) hop + floor(log2 N) network_hop) + paths + bytes / rate;
+// a card carries at most 2 bytes / k each way (1/k over two nodes), a node port 2 (k-1)/k bytes. The rate is NCCL's own
+// (nccl_tuner.hpp), within a few percent of measured ones for large calls. Latency grows with log N where a ring's
+// grows with N: 4 bytes over 16,384 ranks take 0.1 ms, not 37. Source: NCCL 2.30.7 src/device/all_reduce.h,
+// src/graph/trees.cc.
+#pragma once
+
+#include "network/collectives/collective.hpp"
+
+namespace warploom {
+
+class TreeAllReduce final : public Collective {
+ public:
+  CollectiveKind kind() const override { return CollectiveKind::all_reduce; }
+  Algorithm algorithm() const override { return Algorithm::tree; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  Plan plan(const Setting& setting, Protocol protocol) const override;
+  // Ranks one a node: the trees alone.
+  Schedule schedule(int ranks) const override;
+};
+
+// The latency of `nodes` in a tree, up and down.
+Time tree_hops(const Setting& setting, const ProtocolSpec& protocol);
+
+// The trees' flows, for a call of `bytes` that goes at `rate`.
+Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes);
+
+// Every member's port carries `bytes` in the time that the call of `call_bytes` takes at `rate`.
+Bundle ports_bundle(const Setting& setting, Bytes bytes, Bandwidth rate);
+
+}  // namespace warploom

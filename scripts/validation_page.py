@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/validation.md and its figures from what `warploom validate` finds: validation_page.py WARPLOOM [--data DIR].
+
+Tables come from the folder that WARPLOOM_DATA names (or --data), and from tests/validation/published. The words between the
+tables stand in scripts/validation_notes/*.md: one file a kind of table, placed below its table as it is.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTES = Path(__file__).resolve().parent / "validation_notes"
+PAGE = ROOT / "docs/validation.md"
+IMAGES = ROOT / "docs/images"
+PUBLISHED = ROOT / "tests/validation/published"
+FOLDERS = ("measured", "net", "training")
+# Titles of kinds, in the page's order; kinds that are not named here come last.
+TITLES = {
+    "gemm": "GEMM, BF16",
+    "gemm_fp32": "GEMM, FP32, kernel and grid known",
+    "gemm_quantized": "GEMM, quantised, with the quantise kernel",
+    "attention": "Attention of serving engines",
+    "mla": "Multi-head latent attention",
+    "moe": "Fused mixture-of-experts layers",
+    "quantize": "Quantise and scale",
+    "llm_layer_ops": "Operators of dense layers",
+    "memory_bound": "Memory-bound FP32 operations",
+    "collectives": "Collectives",
+    "training": "Training steps",
+}
+BASELINES = {
+    "roofline": "roofline, 3 fitted parameters",
+    "latency_bandwidth": "latency + bandwidth, fitted",
+    "constant_efficiency": "constant efficiency of the other sets",
+}
+
+
+def run(warploom, files, rows):
+    done = subprocess.run(
+        [warploom, "validate", *map(str, files), "--json", "--rows", str(rows)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)["tables"]
+
+
+def is_known(warploom, file):
+    """Whether it is a table that can be predicted; a file of another kind is passed over, a broken one is not."""
+    with open(file, encoding="utf-8") as lines:
+        head = "".join(line for line, _ in zip(lines, range(2)))
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as short:
+        short.write(head)
+        short.flush()
+        done = subprocess.run([warploom, "validate", short.name, "--quiet"], capture_output=True, text=True, check=False)
+    return done.returncode == 0 or "are of no kind of table" not in done.stderr and "needs it" not in done.stderr
+
+
+def percent(share, sign=False):
+    if share is None:
+        return ""
+    return f"{100 * share:+.1f}%" if sign else f"{100 * share:.1f}%"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
+
+
+def weighted(groups, value):
+    known = [(g["rows"], g[value]) for g in groups if g.get(value) is not None]
+    return sum(n * v for n, v in known) / sum(n for n, _ in known) if known else None
+
+
+def bias_of(groups):
+    rows = sum(g["rows"] for g in groups)
+    return math.exp(sum(g["rows"] * math.log1p(g["bias"]) for g in groups) / rows) - 1 if rows else None
+
+
+def keys_of(group):
+    """What the page groups by: everything but what would give a line to every few rows."""
+    left_out = {"rows", "mape", "median_ape", "p90_ape", "bias", "inside_band", "baseline_mape", "leave_one_set_out_mape",
+                "settings", "interval_width", "ranks"}
+    return tuple((k, v) for k, v in group.items() if k not in left_out)
+
+
+def page_groups(found):
+    """Groups as lines of the page: merged over sets where those are many."""
+    groups = [g for g in found["groups"] if g.get("settings") != "open"]
+    has_many_sets = len({g.get("set") for g in groups}) > 6 and all("size_class" in g for g in groups)
+    merged = {}
+    for group in groups:
+        key = tuple((k, v) for k, v in keys_of(group) if not (has_many_sets and k == "set" and found["kind"] != "training"))
+        merged.setdefault(key, []).append(group)
+    return merged
+
+
+def section(found, image):
+    title = TITLES.get(found["kind"], found["kind"].replace("_", " "))
+    skipped = len(found["skipped"])
+    text = f"## {title}\n\n"
+    text += f"`{display(found['file'])}`: {found['rows']:,} rows, {found['predicted']:,} predicted, {skipped:,} skipped.\n\n"
+    rows = []
+    for key, groups in page_groups(found).items():
+        rows.append([" ".join(str(v) for _, v in key), f"{sum(g['rows'] for g in groups):,}", percent(weighted(groups, "mape")),
+                     percent(weighted(groups, "median_ape")), percent(weighted(groups, "p90_ape")), percent(bias_of(groups), True),
+                     percent(weighted(groups, "baseline_mape")), percent(weighted(groups, "leave_one_set_out_mape"))])
+    overall, baseline = found["overall"], found["baseline"]
+    rows.append(["**all**", f"{found['predicted']:,}", percent(overall["mape"]), percent(overall["median_ape"]),
+                 percent(overall["p90_ape"]), percent(overall["bias"], True), percent(baseline["mape"]),
+                 percent(found["leave_one_set_out_mape"])])
+    text += table(["group", "rows", "MAPE", "median", "p90", "bias", BASELINES[baseline["kind"]], "leave one set out"], rows)
+    if overall["inside_band"] is not None:
+        text += f"\n{percent(overall['inside_band'])} of the predictions lie between the least and the greatest of the campaigns.\n"
+    text += open_settings(found) + reasons(found)
+    if image:
+        text += f"\n![{title}: predicted against measured](images/{image})\n"
+    notes = NOTES / f"{found['kind']}.md"
+    if notes.exists():
+        text += "\n" + notes.read_text(encoding="utf-8").strip() + "\n"
+    return text + "\n"
+
+
+def open_settings(found):
+    groups = [g for g in found["groups"] if g.get("settings") == "open"]
+    if not groups:
+        return ""
+    lines = [[g.get("set", ""), g["device"], g["rows"], percent(g["mape"]), percent(g["interval_width"])] for g in groups]
+    return ("\nRows with settings that were not published are predicted over all that fit; they gate nothing:\n\n"
+            + table(["set", "device", "rows", "distance to the interval", "width of the interval"], lines))
+
+
+def reasons(found):
+    counts = {}
+    for row in found["skipped"]:
+        reason = re.sub(r"`[^`]*`", "...", row["reason"]) if len(found["skipped"]) > 200 else row["reason"]
+        counts[reason] = counts.get(reason, 0) + 1
+    if not counts:
+        return ""
+    most = sorted(counts.items(), key=lambda item: -item[1])
+    text = "\nSkipped: " + "; ".join(f"{count:,} x {reason}" for reason, count in most[:8])
+    return text + (f"; {len(most) - 8} more reasons" if len(most) > 8 else "") + ".\n"
+
+
+def display(path):
+    path = str(path)
+    return os.path.relpath(path, ROOT) if path.startswith(str(ROOT)) else "/".join(path.split("/")[-2:])
+
+
+def draw(kind, rows, target):
+    """One panel a device: predicted against measured, the diagonal, 10% either side."""
+    devices = sorted({row["device"] for row in rows})
+    if not devices or len(rows) < 5:
+        return None
+    columns = min(len(devices), 4)
+    lines = math.ceil(len(devices) / columns)
+    figure, panels = plt.subplots(lines, columns, figsize=(2.6 * columns + 0.6, 2.5 * lines + 0.5), squeeze=False,
+                                  constrained_layout=True, sharex=True, sharey=True)
+    measured = [float(row["measured_us"]) for row in rows]
+    low, high = min(measured) / 1.5, max(measured) * 1.5
+    scale, unit = (1e-6, "s") if kind == "training" else (1, "us")
+    for panel, device in zip(panels.flat, devices):
+        own = [row for row in rows if row["device"] == device]
+        panel.fill_between([low * scale, high * scale], [0.9 * low * scale, 0.9 * high * scale],
+                           [1.1 * low * scale, 1.1 * high * scale], color="#d9e6f2", linewidth=0)
+        panel.plot([low * scale, high * scale], [low * scale, high * scale], color="#7f7f7f", linewidth=0.7)
+        panel.scatter([float(row["measured_us"]) * scale for row in own], [float(row["predicted_us"]) * scale for row in own],
+                      s=5 if len(own) > 200 else 12, color="#1f4e79", alpha=0.45, linewidths=0, rasterized=len(own) > 200)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.set_xlim(low * scale, high * scale)
+        panel.set_ylim(low * scale, high * scale)
+        error = sum(abs(float(row["error"])) for row in own) / len(own)
+        panel.set_title(f"{device}: {len(own):,} rows, {100 * error:.1f}%", fontsize=8)
+        panel.tick_params(labelsize=7)
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    for panel in list(panels.flat)[len(devices):]:
+        panel.set_visible(False)
+    figure.supxlabel(f"measured, {unit}", fontsize=8)
+    figure.supylabel(f"predicted, {unit}", fontsize=8)
+    plt.rcParams["svg.hashsalt"] = "warploom"
+    figure.savefig(target, dpi=110, metadata={"Date": None})
+    plt.close(figure)
+    # Matplotlib ends lines with blanks.
+    target.write_text("\n".join(line.rstrip() for line in target.read_text().split("\n")))
+    return target.name
+
+
+def constants_section(warploom):
+    """What was fitted, from the tags in the files: how many constants, and who uses them."""
+    done = subprocess.run([warploom, "calibrate", "--constants", "--json"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return ""
+    constants = json.loads(done.stdout)["constants"]
+    kinds = {}
+    for constant in constants:
+        kinds.setdefault(constant["kind"], []).append(constant)
+    rows = []
+    for kind, some in kinds.items():
+        shared = [c for c in some if c["counts"]]
+        users = sorted({user for c in some for user in c["users"]})
+        rows.append([TITLES.get(kind, kind), len(some), len(shared), len(users)])
+    text = "## Fitted constants\n\n"
+    text += ("A constant counts as one only if two devices or sets at least use it. They stand in `configs/`, each with its source; "
+             "`configs/calibration/constants.yaml` says what is physical; `make calibrate` writes them.\n\n")
+    return text + table(["decided by", "constants", "used by two or more", "devices or clusters that use them"], rows) + "\n"
+
+
+HEAD = """# Validation: predicted against measured
+
+Written by `scripts/validation_page.py` (`make validation-page`) from `warploom validate`; the words on misses stand in
+`scripts/validation_notes/`. error = predicted / measured - 1; bias is the geometric mean of predicted / measured, minus 1. The
+baseline has its parameters fitted to these very rows, by device and data type; *leave one set out* is the error on rows whose set
+was left out of the fit of our constants (sources where a table has several, else devices, else folds of weight shapes), as the
+last calibration recorded it in `configs/calibration/residuals.yaml`. Rows that nothing was fitted on are out of sample as they are.
+
+"""
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("warploom")
+    arguments.add_argument("--data", default=os.environ.get("WARPLOOM_DATA"))
+    given = arguments.parse_args()
+    files = sorted(PUBLISHED.glob("*.csv"))
+    for folder in FOLDERS if given.data else ():
+        files += sorted((Path(given.data) / folder).glob("*.csv"))
+    files = [file for file in files if is_known(given.warploom, file)]
+    with tempfile.TemporaryDirectory() as temporary:
+        rows_file = Path(temporary) / "rows.csv"
+        found = run(given.warploom, files, rows_file)
+        by_file = {}
+        with open(rows_file, newline="", encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                if row["predicted_us"] and not row["fastest_us"]:
+                    by_file.setdefault(row["file"], []).append(row)
+    order = list(TITLES)
+    large = [one for one in found if not one["file"].startswith(str(PUBLISHED))]
+    small = [one for one in found if one["file"].startswith(str(PUBLISHED))]
+    large.sort(key=lambda one: (order.index(one["kind"]) if one["kind"] in order else len(order), one["file"]))
+    text = HEAD
+    for one in large:
+        name = f"validation_{Path(one['file']).stem}.svg"
+        text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name))
+    if small:
+        text += "# Published figures, in every clone\n\n"
+    for one in small:
+        text += section(one, None)
+    text += constants_section(given.warploom)
+    rest = NOTES / "after.md"
+    if rest.exists():
+        text += rest.read_text(encoding="utf-8").strip() + "\n"
+    PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
+    print(f"{display(PAGE)}: {len(found)} tables")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention, latent attention, experts and memory-bound operators against measured ones, where WARPLOOM_DATA has them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "sim/core/csv.hpp"
+#include "sim/core/library.hpp"
+#include "workloads/validation/validation.hpp"
+
+namespace warploom {
+namespace {
+
+class MeasuredAttention : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* folder = std::getenv("WARPLOOM_DATA");
+    if (folder == nullptr) GTEST_SKIP() << "WARPLOOM_DATA names no folder of measured tables";
+    folder_ = std::string(folder) + "/measured/";
+  }
+
+  TableValidation validate(const std::string& file, const std::vector<std::string>& where) {
+    ValidationContext context(Library({WARPLOOM_SOURCE_DIR "/configs"}));
+    ValidationOptions options;
+    for (const std::string& filter : where) options.where.push_back(RowFilter::parse(filter));
+    return validate_table(CsvReader::open(folder_ + file), context, options);
+  }
+
+  std::string folder_;
+};
+
+struct Gate {
+  const char* device;
+  const char* phase;
+  double mape;
+};
+
+TEST_F(MeasuredAttention, PrefillAndDecodingAreWithinTheirGatesAndBeatTheRoofline) {
+  for (const Gate& gate :
+       {Gate{"a100_sxm", "prefill", 0.15}, Gate{"h100_sxm", "prefill", 0.15}, Gate{"b200_sxm", "prefill", 0.15},
+        Gate{"l40s", "prefill", 0.15}, Gate{"a100_sxm", "decode", 0.17}, Gate{"h100_sxm", "decode", 0.12},
+        Gate{"b200_sxm", "decode", 0.12}, Gate{"l40s", "decode", 0.28}}) {
+    const TableValidation table =
+        validate("attention.csv", {std::string("device=") + gate.device, std::string("phase=") + gate.phase});
+    EXPECT_GT(table.predicted.size(), 1000u) << gate.device;
+    EXPECT_LT(*table.overall.mape, gate.mape) << gate.device << " " << gate.phase;
+    EXPECT_LT(*table.overall.mape, *table.baseline.mape) << gate.device << " " << gate.phase;
+    RecordProperty(std::string(gate.device) + " " + gate.phase, std::to_string(100 * *table.overall.mape));
+  }
+}
+
+TEST_F(MeasuredAttention, OnlyFlashAttention4IsSkipped) {
+  const TableValidation table = validate("attention.csv", {});
+  EXPECT_EQ(table.reasons.size(), 1u);
+  EXPECT_LT(table.skipped.size(), table.predicted.size() / 50);
+}
+
+// Nothing is fitted for latent attention: its parts are those of other families.
+TEST_F(MeasuredAttention, LatentAttentionFollowsFromItsParts) {
+  const TableValidation table = validate("mla.csv", {});
+  EXPECT_TRUE(table.skipped.empty());
+  EXPECT_LT(*table.overall.mape, 0.20);
+}
+
+TEST_F(MeasuredAttention, ExpertsAreWithinHalf) {
+  const TableValidation table = validate("moe.csv", {});
+  EXPECT_TRUE(table.skipped.empty());
+  EXPECT_LT(*table.overall.mape, 0.45);
+}
+
+TEST_F(MeasuredAttention, MemoryBoundOperatorsAreWithin15Percent) {
+  const TableValidation table = validate("memory_bound_fp32.csv", {});
+  EXPECT_TRUE(table.skipped.empty());
+  EXPECT_LT(*table.overall.mape, 0.15);
+}
+
+}  // namespace
+}  // namespace warploom

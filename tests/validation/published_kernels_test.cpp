@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analytic timer against measured memory-bound operators (where WARPLOOM_DATA has them) and published figures of
+// attention.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+
+#include "hw_models/analytic_timer.hpp"
+#include "tests/validation/measured_rows.hpp"
+
+namespace warploom {
+namespace {
+
+using validation::MeasuredTable;
+
+DeviceSpec device_named(const std::string& name) {
+  return read<DeviceSpec>(load_config(name, {}, Library({WARPLOOM_SOURCE_DIR "/configs"})));
+}
+
+// Mean absolute and mean error of predictions over measurements.
+class Errors {
+ public:
+  void add(double predicted, double measured) {
+    const double error = predicted / measured - 1;
+    absolute_ += std::abs(error);
+    signed_ += error;
+    ++count_;
+  }
+  int count() const { return count_; }
+  double mape() const { return absolute_ / count_; }
+  double bias() const { return signed_ / count_; }
+
+ private:
+  double absolute_ = 0;
+  double signed_ = 0;
+  int count_ = 0;
+};
+
+class MeasuredKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("WARPLOOM_DATA") == nullptr)
+      GTEST_SKIP() << "measured kernels are not here: set WARPLOOM_DATA to their folder";
+  }
+  static MeasuredTable table(const std::string& file) {
+    return MeasuredTable(std::string(std::getenv("WARPLOOM_DATA")) + "/measured/" + file);
+  }
+};
+
+// Tensors of 10 MB and more; the additions of 100 MB and more, as smaller ones find their inputs in the L2.
+TEST_F(MeasuredKernels, LargeMemoryBoundOperatorsAreWithin15Percent) {
+  const MeasuredTable operators = table("llm_layer_ops.csv");
+  for (const auto& [name, measured_name] : {std::pair{"h100_sxm", "h100"}, std::pair{"a100_sxm", "a100"}}) {
+    const DeviceSpec device = device_named(name);
+    std::map<std::string, Errors> classes;
+    for (const auto& row : operators.rows()) {
+      if (row.text("hw") != measured_name) continue;
+      const auto line = validation::line_of_layer_operator(row);
+      if (line)
+        classes[line->substr(0, line->find(' '))].add(validation::cost_of_row(*line, device).duration.microseconds(),
+                                                      row.number("latency_us"));
+    }
+    EXPECT_GE(classes.size(), 5u);
+    for (const auto& [family, errors] : classes)
+      EXPECT_LT(errors.mape(), 0.15) << name << " " << family << ": " << errors.count() << " rows";
+  }
+}
+
+// ---- Published figures, typed in ------------------------------------------------------------------------------------
+
+// arXiv:2407.08608 (FlashAttention-3), figures 5 and 6, H100 SXM5, FP16: batch x length = 16,384, heads x head dim =
+// 2,048, lengths 512 to 16,384. FLOPs there: 4 x length^2 x head dim x heads forward, halved when causal, 2.5 times
+// that backward.
+struct PublishedAttention {
+  bool backward;
+  bool causal;
+  int head_dim;
+  double tera_flops[6];
+};
+constexpr PublishedAttention flash_attention_3[] = {
+    {false, false, 64, {333, 392, 460, 476, 496, 497}},  {false, true, 64, {197, 265, 371, 420, 460, 473}},
+    {false, false, 128, {467, 565, 625, 638, 646, 648}}, {false, true, 128, {292, 423, 521, 579, 602, 616}},
+    {false, false, 256, {482, 639, 707, 736, 746, 756}}, {false, true, 256, {286, 427, 537, 612, 628, 642}},
+    {true, false, 64, {272, 363, 422, 453, 472, 474}},   {true, false, 128, {316, 424, 501, 542, 559, 561}},
+};
+
+double attention_tera_flops(const PublishedAttention& figure, std::int64_t length, const DeviceSpec& device) {
+  const std::int64_t heads = 2048 / figure.head_dim;
+  AttentionShape shape{.batch = 16384 / length,
+                       .query_heads = heads,
+                       .kv_heads = heads,
+                       .query_length = length,
+                       .kv_length = length,
+                       .head_dim = figure.head_dim,
+                       .causal = figure.causal,
+                       .backward = figure.backward,
+                       .type = DataType::fp16};
+  const auto s = static_cast<double>(length);
+  const double flops = (figure.backward ? 10.0 : 4.0) * s * 16384 * 2048 / (figure.causal ? 2 : 1);
+  return flops / AnalyticTimer(device, LaunchMode::stream).cost(attention(shape)).duration.seconds() / 1e12;
+}
+
+TEST(PublishedKernels, FlashAttention3FollowsItsPaperFrom1024Tokens) {
+  const DeviceSpec device = device_named("h100_sxm");
+  Errors errors;
+  for (const auto& figure : flash_attention_3) {
+    for (int i = 1; i < 6; ++i) {
+      const double ours = attention_tera_flops(figure, 512 << i, device);
+      EXPECT_NEAR(ours / figure.tera_flops[i], 1, 0.14)
+          << "head dim " << figure.head_dim << ", length " << (512 << i) << (figure.causal ? ", causal" : "")
+          << (figure.backward ? ", backward" : "");
+      errors.add(ours, figure.tera_flops[i]);
+    }
+  }
+  EXPECT_LT(errors.mape(), 0.06);
+}
+
+// "up to 740 TFLOP/s": the mean over 4K to 16K tokens of head dim 256 is 746; the same figure has 648 for head dim 128.
+TEST(PublishedKernels, FlashAttention3AtLongSequencesIsWithinTenPercent) {
+  const DeviceSpec device = device_named("h100_sxm");
+  EXPECT_NEAR(attention_tera_flops({false, false, 256, {}}, 16384, device) / 740, 1, 0.10);
+  EXPECT_NEAR(attention_tera_flops({false, false, 128, {}}, 16384, device) / 648, 1, 0.10);
+}
+
+// arXiv:2307.08691 (FlashAttention-2), section 4.1, A100 SXM4: backward up to 63% of peak.
+TEST(PublishedKernels, FlashAttention2BackwardReaches63PercentOnA100) {
+  const DeviceSpec device = device_named("a100_sxm");
+  EXPECT_NEAR(attention_tera_flops({true, false, 128, {}}, 16384, device) / (0.63 * 312), 1, 0.10);
+}
+
+}  // namespace
+}  // namespace warploom

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's cost beside its roofline.
+#include "workloads/kernel_prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+
+namespace warploom {
+
+KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, LaunchMode launch) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  family.check(kernel);
+  KernelPrediction prediction;
+  prediction.kernel = kernel;
+  prediction.flops = family.flops(kernel);
+  prediction.bytes = family.bytes(kernel);
+  prediction.launch = launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
+  prediction.cost = AnalyticTimer(device, launch).cost(kernel);
+  const bool is_tensor = prediction.cost.bound_by != Bound::vector && device.has(kernel.input);
+  const FlopRate peak =
+      std::max(device.vector_peak_at(device.clock.max), is_tensor ? device.peak(kernel.input) : FlopRate(0));
+  const Time compute = prediction.flops / peak;
+  const Time memory = prediction.bytes / device.memory.bandwidth;
+  prediction.roofline = std::max({compute, memory, Time::picoseconds(1)});
+  prediction.is_roofline_compute = compute >= memory;
+  return prediction;
+}
+
+Kernel kernel_from_names(const KernelFamily& family, const std::map<std::string, std::int64_t, std::less<>>& sizes,
+                         const std::vector<std::string>& flags) {
+  Kernel kernel;
+  kernel.family = family.name();
+  std::vector<std::string> known;
+  for (std::size_t i = 0; i < family.parameters().size(); ++i) {
+    const KernelParameter& parameter = family.parameters()[i];
+    known.emplace_back(parameter.name);
+    const auto given = sizes.find(parameter.name);
+    if (given == sizes.end() && !parameter.usual) {
+      throw UserError(fmt::format("a `{}` kernel needs `{}`: {}", family.name(), parameter.name, parameter.meaning));
+    }
+    kernel.size[i] = given != sizes.end() ? given->second : *parameter.usual;
+  }
+  for (const auto& [name, size] : sizes) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw UserError(fmt::format("a `{}` kernel has no size {}", family.name(), warploom::quoted(name)),
+                    suggestion(name, known, "it has " + join(known)));
+  }
+  std::vector<std::string> known_flags;
+  for (const KernelFlag& flag : family.flags()) known_flags.emplace_back(flag.name);
+  for (const std::string& name : flags) {
+    const auto flag = std::ranges::find(family.flags(), name, &KernelFlag::name);
+    if (flag == family.flags().end()) {
+      throw UserError(fmt::format("a `{}` kernel has no flag {}", family.name(), warploom::quoted(name)),
+                      suggestion(name, known_flags, "it has " + join(known_flags)));
+    }
+    kernel.flags |= flag->bit;
+  }
+  return kernel;
+}
+
+}  // namespace warploom

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel alone on one device: how long it takes, what bounds it, and how far it is from the roofline.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw_models/analytic_timer.hpp"
+#include "hw_models/device.hpp"
+#include "hw_models/kernels.hpp"
+#include "sim/core/units.hpp"
+#include "sim/work/kernel.hpp"
+
+namespace warploom {
+
+struct KernelPrediction {
+  Kernel kernel;
+  KernelCost cost;  // `duration` has the launch gap in it
+  Time launch;      // that gap
+  Flops flops{0};
+  Bytes bytes{0};  // compulsory: every input once, every result once
+  // The longer of FLOPs at the data sheet's peak and bytes at the raw memory bandwidth: nothing is faster.
+  Time roofline;
+  bool is_roofline_compute = false;
+
+  FlopRate achieved() const { return flops / cost.duration; }
+  Bandwidth achieved_bandwidth() const { return bytes / cost.duration; }
+  double times_roofline() const { return cost.duration.seconds() / roofline.seconds(); }
+};
+
+// Throws UserError for sizes that make no sense and for types that the device lacks.
+KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, LaunchMode launch = LaunchMode::graph);
+
+// A kernel from names: `sizes` by the family's parameters (what is left out takes its usual value), `flags` by the
+// family's flags. Throws UserError for a name that the family does not have, and for a size that must be said.
+Kernel kernel_from_names(const KernelFamily& family, const std::map<std::string, std::int64_t, std::less<>>& sizes,
+                         const std::vector<std::string>& flags);
+
+}  // namespace warploom

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a whole cluster, so that every mistake in it is found, and keeps its network.
+#include "workloads/network_lookup.hpp"
+
+#include <filesystem>
+
+#include "sim/core/config.hpp"
+#include "workloads/cluster.hpp"
+
+namespace warploom {
+
+namespace {
+
+// `dgx_h100` may be the name of more than a cluster.
+std::string path_of(const std::string& cluster, const Library& library) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(cluster, ignored)) return cluster;
+  const std::string in_library = "clusters/" + cluster;
+  return library.find(in_library).empty() ? cluster : in_library;
+}
+
+}  // namespace
+
+FoundNetwork load_network(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides,
+                          const Library& library) {
+  const ConfigValue config = load_config(path_of(cluster, library), overrides, library);
+  Diagnostics diagnostics;
+  const auto spec = read<ClusterSpec>(config, diagnostics);
+  FoundNetwork found;
+  found.name = spec.name;
+  found.stands_for = spec.stands_for;
+  if (!diagnostics.has_errors()) found.network = make_network(spec.network, spec.library, devices, diagnostics);
+  if (!diagnostics.has_errors() && spec.timer.is_map()) spec.timer.mark_all_read();
+  if (!diagnostics.has_errors()) report_unread(config, diagnostics);
+  diagnostics.throw_if_any();
+  return found;
+}
+
+}  // namespace warploom

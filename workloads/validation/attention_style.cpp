@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the implementation's constants in place of the device's usual ones.
+#include "workloads/validation/attention_style.hpp"
+
+#include <utility>
+
+#include "hw_models/attention_constants.hpp"
+#include "sim/core/config.hpp"
+#include "sim/core/errors.hpp"
+#include "workloads/device_lookup.hpp"
+#include "workloads/validation/validation_context.hpp"
+
+namespace warploom {
+
+namespace {
+
+// As vLLM and SGLang name them, the more special one first.
+constexpr std::pair<std::string_view, std::string_view> styles[] = {
+    {"triton", "triton"},
+    {"trtllm", "trtllm"},
+    {"flashinfer", "flashinfer"},
+    {"fa3", "flash_attention_3"},
+    {"flash_attention_3", "flash_attention_3"},
+    {"flash_attention_2", "flash_attention_2"},
+    {"fa4", "flash_attention_4"},
+    {"fa2", "flash_attention_2"},
+};
+
+std::string style_of(std::string_view kernel) {
+  for (const auto& [part, style] : styles) {
+    if (kernel.find(part) != std::string_view::npos) return std::string(style);
+  }
+  return {};
+}
+
+}  // namespace
+
+const FoundDevice& device_with_attention(std::string_view device, std::string_view kernel, ValidationContext& context) {
+  const FoundDevice& found = context.device(device);
+  const std::string style = style_of(kernel);
+  if (style.empty()) return found;
+  if (style == "flash_attention_4") throw UserError("FlashAttention-4 is not modelled (rows of one device only)");
+  return context.memo<FoundDevice>(found.name + " with " + style, [&] {
+    FoundDevice changed = found;
+    changed.spec.architecture.attention = read<AttentionConstants>(context.config("attention/" + style));
+    return changed;
+  });
+}
+
+}  // namespace warploom

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times kernels through the product's own timer.
+#include "workloads/validation/kernel_row.hpp"
+
+#include <fmt/format.h>
+
+#include "hw_models/analytic_timer.hpp"
+#include "hw_models/device.hpp"
+#include "hw_models/kernels.hpp"
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+#include "workloads/device_lookup.hpp"
+
+namespace warploom {
+
+double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode launch) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  family.check(kernel);
+  const LaunchSpec& gaps = device.spec.launch;
+  return (family.cost(kernel, device.spec).duration + (launch == LaunchMode::graph ? gaps.graph : gaps.stream))
+      .microseconds();
+}
+
+void add_features(const Kernel& kernel, BaselineFeatures& features) {
+  features.flops += flops(kernel).value();
+  features.bytes += static_cast<double>(bytes(kernel).count());
+}
+
+DataType data_type_of(std::string_view text) {
+  for (const auto& [type, known] : data_type_names) {
+    if (text == known) return type;
+  }
+  if (text == "float16" || text == "half") return DataType::fp16;
+  if (text == "bfloat16") return DataType::bf16;
+  if (text == "float32" || text == "float") return DataType::fp32;
+  throw UserError(fmt::format("the data type {} is not modelled", warploom::quoted(text)));
+}
+
+std::string gemm_size_class(std::int64_t m, std::int64_t n, std::int64_t k, double measured_us) {
+  if (n >= 1024 && k >= 1024 && m >= 16) return "llm";
+  if (m < 16) return "skinny";
+  return measured_us < 5 ? "tiny" : "other";
+}
+
+}  // namespace warploom

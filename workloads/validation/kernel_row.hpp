@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What table kinds of single kernels share: a kernel's time as a benchmark sees it, and what the baseline is told of
+// it.
+#pragma once
+
+#include <string>
+
+#include "sim/work/kernel.hpp"
+#include "workloads/validation/table_kind.hpp"
+
+namespace warploom {
+
+struct FoundDevice;
+enum class LaunchMode : std::uint8_t;
+
+// Microseconds of one call in a train of its like, the gap before it included. Throws UserError for sizes out of range
+// and for a data type that the device lacks.
+double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode launch);
+
+// `flops` and `bytes` of the kernel, for the baseline; adds when called again (two kernels in one number).
+void add_features(const Kernel& kernel, BaselineFeatures& features);
+
+// The data type that a table calls `text`; throws UserError.
+DataType data_type_of(std::string_view text);
+
+// In this order: `llm` (n, k >= 1,024 and m >= 16), `skinny` (m < 16), `tiny` (measured under 5 us), `other`.
+std::string gemm_size_class(std::int64_t m, std::int64_t n, std::int64_t k, double measured_us);
+
+}  // namespace warploom

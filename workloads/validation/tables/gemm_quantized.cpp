@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// GEMM of a serving engine with quantised operands: the kernel that quantises the activations, then the product.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "hw_models/analytic_timer.hpp"
+#include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/quantize.hpp"
+#include "hw_models/precision.hpp"
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+#include "workloads/device_lookup.hpp"
+#include "workloads/validation/kernel_row.hpp"
+#include "workloads/validation/tables.hpp"
+#include "workloads/validation/validation_context.hpp"
+
+namespace warploom {
+
+namespace {
+
+class GemmQuantizedTable final : public TableKind {
+ public:
+  std::string_view name() const override { return "gemm_quantized"; }
+  std::string_view meaning() const override {
+    return "quantised matrix products of a serving engine, the quantisation of the activations included";
+  }
+  std::span<const std::string_view> columns() const override {
+    static constexpr std::array<std::string_view, 7> names = {"device", "dtype", "kernel", "m", "n", "k", "latency_us"};
+    return names;
+  }
+
+  Predicted predict(const CsvRow& row, ValidationContext& context) const override {
+    Predicted result;
+    result.measured_us = row.positive_number("latency_us");
+    const FoundDevice& device = context.device(row.text("device"));
+    const auto precision = find_precision(row.text("dtype"));
+    if (!precision) throw UserError(fmt::format("the precision {} is not modelled", quoted(row.text("dtype"))));
+    GemmShape shape;
+    shape.m = row.positive_integer("m");
+    shape.n = row.positive_integer("n");
+    shape.k = row.positive_integer("k");
+    shape.input = precision->products();
+    shape.is_warm = true;
+    shape.is_serving = precision->is_quantised();
+    shape.split_accumulator = precision->name == "fp8_block";  // DeepGEMM promotes every 128 products
+    const Kernel product = gemm(shape);
+    result.device = device.name;
+    result.dtype = precision->name;
+    result.size_class = gemm_size_class(shape.m, shape.n, shape.k, result.measured_us);
+    result.predicted_us = benchmark_us(product, device, LaunchMode::graph);
+    add_features(product, result.baseline);
+    if (precision->is_quantised()) {
+      const Kernel cast = quantize({.rows = shape.m,
+                                    .width = shape.k,
+                                    .block = std::max<std::int64_t>(precision->scale_block, 0),
+                                    .to = precision->activations,
+                                    .is_warm = true});
+      result.predicted_us += benchmark_us(cast, device, LaunchMode::graph);
+      add_features(cast, result.baseline);
+    }
+    result.fold_key = fmt::format("{} x {}", shape.n, shape.k);
+    return result;
+  }
+};
+
+}  // namespace
+
+const TableKind& gemm_quantized_table() {
+  static const GemmQuantizedTable table;
+  return table;
+}
+
+}  // namespace warploom

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds devices by name, reads each once.
+#include "workloads/validation/validation_context.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+#include "workloads/device_lookup.hpp"
+
+namespace warploom {
+
+ValidationContext::ValidationContext(Library library)
+    : library_(std::move(library)), lookup_(std::make_unique<DeviceLookup>(library_)) {}
+
+ValidationContext::~ValidationContext() = default;
+
+std::vector<std::string> ValidationContext::device_names() const { return lookup_->names(); }
+
+std::string ValidationContext::canonical_device(std::string_view name) {
+  const auto known = canonical_.find(std::string(name));
+  if (known != canonical_.end()) return known->second;
+  return canonical_[std::string(name)] = lookup_->canonical_name(name).value_or("");
+}
+
+const FoundDevice& ValidationContext::device(std::string_view name) {
+  const std::string canonical = canonical_device(name);
+  if (canonical.empty()) throw UserError(fmt::format("no file describes the device {}", warploom::quoted(name)));
+  std::shared_ptr<const FoundDevice>& device = devices_[canonical];
+  if (!device) {
+    const std::string name = "devices/" + canonical;
+    FoundDevice found = load_device(path_of(name), overrides(name), library_);
+    found.name = canonical;
+    device = std::make_shared<const FoundDevice>(std::move(found));
+  }
+  return *device;
+}
+
+std::string ValidationContext::use_device_file(const std::string& path) {
+  const FoundDevice found = load_device(path, {}, library_);
+  const std::string own = std::filesystem::path(path).stem().string();
+  std::string name = canonical_device(own);
+  // A file that starts from a device of the library shares its aliases, so that its rows are the user's.
+  for (const std::string& alias : found.spec.aliases) {
+    if (name.empty()) name = canonical_device(alias);
+  }
+  if (name.empty()) name = own;
+  canonical_[own] = name;
+  canonical_[name] = name;
+  for (const std::string& alias : found.spec.aliases) canonical_[alias] = name;
+  own_devices_[name] = path;
+  devices_.erase(name);
+  return name;
+}
+
+std::string ValidationContext::path_of(const std::string& name) const {
+  const auto own = own_devices_.find(name.substr(name.find('/') + 1));
+  return name.starts_with("devices/") && own != own_devices_.end() ? own->second : name;
+}
+
+ConfigValue ValidationContext::config(const std::string& name) {
+  return memo<ConfigValue>("config:" + name, [&] { return load_config(path_of(name), overrides(name), library_); });
+}
+
+ConfigValue ValidationContext::written_config(const std::string& name) {
+  return load_config(path_of(name), {}, library_);
+}
+
+void ValidationContext::set_overrides(const std::string& name, std::vector<std::string> overrides) {
+  overrides_[name] = std::move(overrides);
+  devices_.clear();
+  memos_.clear();
+}
+
+std::vector<std::string> ValidationContext::overrides(const std::string& name) const {
+  std::vector<std::string> result;
+  for (const std::string& key : {name.substr(0, name.find('/')), name}) {
+    const auto found = overrides_.find(key);
+    if (found != overrides_.end()) result.insert(result.end(), found->second.begin(), found->second.end());
+  }
+  return result;
+}
+
+}  // namespace warploom

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validated tables for people and for spreadsheets.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/core/text.hpp"
+#include "sim/play/text_table.hpp"
+#include "workloads/validation/validation.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::size_t most_reasons = 12;
+constexpr std::size_t most_rows_named = 5;
+
+std::string percent(std::optional<double> share) { return share ? fmt::format("{:.1f}%", 100 * *share) : "-"; }
+std::string signed_percent(std::optional<double> share) { return share ? fmt::format("{:+.1f}%", 100 * *share) : "-"; }
+
+std::string count_of(std::int64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string_view baseline_title(BaselineKind kind) {
+  switch (kind) {
+    case BaselineKind::roofline:
+      return "roofline*";
+    case BaselineKind::latency_bandwidth:
+      return "latency + bandwidth*";
+    case BaselineKind::constant_efficiency:
+      return "constant efficiency*";
+  }
+  return "";
+}
+
+std::string_view baseline_note(BaselineKind kind) {
+  switch (kind) {
+    case BaselineKind::roofline:
+      return "three parameters (t0, FLOP rate, bandwidth) fitted to these rows by device and data type";
+    case BaselineKind::latency_bandwidth:
+      return "two parameters fitted to these rows by device and data type";
+    case BaselineKind::constant_efficiency:
+      return "one efficiency a GPU family and data type, fitted on the other sets";
+  }
+  return "";
+}
+
+std::string title_of(const RowGroup& group) {
+  std::vector<std::string> parts = {group.device, group.dtype};
+  for (const auto& [name, value] : group.keys) parts.push_back(value);
+  parts.push_back(group.set);
+  parts.push_back(group.size_class);
+  if (group.is_interval) parts.emplace_back("(settings open)");
+  std::erase(parts, "");
+  return join(parts, " ");
+}
+
+std::string errors_of(const TableValidation& table) {
+  const bool has_band = std::any_of(table.predicted.begin(), table.predicted.end(),
+                                    [](const auto& row) { return row.min_us.has_value(); });
+  std::vector<std::string> header = {"", "rows", "MAPE", "median", "p90", "bias"};
+  if (has_band) header.emplace_back("in band");
+  header.emplace_back(baseline_title(table.baseline_kind));
+  header.emplace_back("leave-one-out");
+  TextTable text(header);
+  const auto line = [&](const std::string& title, const ErrorSummary& errors, const ErrorSummary& baseline,
+                        std::optional<double> left_out) {
+    std::vector<std::string> cells = {title,
+                                      count_of(errors.rows),
+                                      percent(errors.mape),
+                                      percent(errors.median_ape),
+                                      percent(errors.p90_ape),
+                                      signed_percent(errors.bias)};
+    if (has_band) cells.push_back(percent(errors.inside_band));
+    cells.push_back(percent(baseline.mape));
+    cells.push_back(percent(left_out));
+    text.add(std::move(cells));
+  };
+  for (const RowGroup& group : table.groups)
+    line(title_of(group), group.errors, group.baseline, group.leave_one_set_out_mape);
+  line("all", table.overall, table.baseline, table.leave_one_set_out_mape);
+  return text.to_string();
+}
+
+std::string skipped_of(const TableValidation& table) {
+  if (table.skipped.empty()) return {};
+  std::vector<std::vector<std::int64_t>> rows(table.reasons.size());
+  for (const SkippedRow& row : table.skipped) rows[row.reason].push_back(row.number);
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rows[a].size() > rows[b].size(); });
+  std::string text = fmt::format("  skipped {}:\n", count_of(static_cast<std::int64_t>(table.skipped.size())));
+  for (std::size_t i = 0; i < std::min(order.size(), most_reasons); ++i) {
+    const auto& numbers = rows[order[i]];
+    std::vector<std::string> named;
+    for (std::size_t j = 0; j < std::min(numbers.size(), most_rows_named); ++j)
+      named.push_back(std::to_string(numbers[j]));
+    text += fmt::format("    {:>7}  {} (row{} {}{})\n", count_of(static_cast<std::int64_t>(numbers.size())),
+                        table.reasons[order[i]], numbers.size() == 1 ? "" : "s", join(named),
+                        numbers.size() > most_rows_named ? ", ..." : "");
+  }
+  if (order.size() > most_reasons)
+    text += fmt::format("    and {} more reasons: `--json` and `--rows` list all\n", order.size() - most_reasons);
+  return text;
+}
+
+std::string intervals_of(const TableValidation& table) {
+  std::int64_t rows = 0;
+  std::int64_t inside = 0;
+  double width = 0;
+  for (const ValidatedRow& row : table.predicted) {
+    if (!row.interval_us) continue;
+    ++rows;
+    width += row.interval_us->second / row.interval_us->first - 1;
+    if (row.error() == 0) ++inside;
+  }
+  if (rows == 0) return {};
+  return fmt::format(
+      "  settings open: {} row{} predicted over all settings that fit; {} inside the interval, which is {:.0f}% wide "
+      "on\n"
+      "  average; the error is the distance to it. These rows are not part of `all`.\n",
+      count_of(rows), rows == 1 ? "" : "s", count_of(inside), 100 * width / static_cast<double>(rows));
+}
+
+std::string number_text(double value) { return fmt::format("{:.6g}", value); }
+
+std::string labels_text(const RowGroup& group, const std::vector<Label>& labels) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : group.keys) parts.push_back(name + "=" + value);
+  for (const auto& [name, value] : labels) parts.push_back(name + "=" + value);
+  return join(parts, ";");
+}
+
+// The table's own cells, in the order of the columns of all tables.
+std::string own_cells(const TableValidation& table, const KeptRow& kept, const std::vector<std::string>& columns) {
+  std::map<std::string_view, std::string_view> cells;
+  for (std::size_t i = 0; i < std::min(kept.cells.size(), table.columns.size()); ++i)
+    cells[table.columns[i]] = kept.cells[i];
+  std::string text;
+  for (const std::string& column : columns) {
+    const auto cell = cells.find(column);
+    text += "," + (cell == cells.end() ? std::string() : csv_cell(cell->second));
+  }
+  return text;
+}
+
+void add_rows(const TableValidation& table, const std::vector<std::string>& columns, std::string& text) {
+  std::size_t predicted = 0;
+  std::size_t skipped = 0;
+  for (const KeptRow& kept : table.kept) {
+    const bool is_predicted =
+        predicted < table.predicted.size() &&
+        (skipped == table.skipped.size() || table.predicted[predicted].number < table.skipped[skipped].number);
+    if (is_predicted) {
+      const ValidatedRow& row = table.predicted[predicted++];
+      const RowGroup& group = table.groups[row.group];
+      const auto interval = row.interval_us.value_or(std::pair(0.0, 0.0));
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_cell(table.file), table.kind, row.number,
+                          row.line, group.device, csv_cell(group.dtype), csv_cell(group.size_class),
+                          csv_cell(group.set), csv_cell(labels_text(group, kept.labels)), number_text(row.measured_us),
+                          number_text(row.predicted_us), row.interval_us ? number_text(interval.first) : "",
+                          row.interval_us ? number_text(interval.second) : "", number_text(row.error()),
+                          number_text(row.baseline_us));
+    } else {
+      const SkippedRow& row = table.skipped[skipped++];
+      text += fmt::format("{},{},{},{},,,,,,,,,,,,{}", csv_cell(table.file), table.kind, row.number, row.line,
+                          csv_cell(table.reasons[row.reason]));
+    }
+    text += own_cells(table, kept, columns) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string to_text(const TableValidation& table) {
+  const auto predicted = static_cast<std::int64_t>(table.predicted.size());
+  std::string text = fmt::format("{}: {}, {} row{}, {} predicted\n", table.file, table.kind, count_of(table.rows),
+                                 table.rows == 1 ? "" : "s", count_of(predicted));
+  if (predicted > 0) {
+    text += "\n" + errors_of(table) + "\n";
+    text += intervals_of(table);
+    text += fmt::format("  * {}\n", baseline_note(table.baseline_kind));
+  }
+  return text + skipped_of(table);
+}
+
+std::string rows_as_csv(const std::vector<TableValidation>& tables) {
+  std::vector<std::string> columns;
+  for (const TableValidation& table : tables) {
+    for (const std::string& column : table.columns) {
+      if (std::find(columns.begin(), columns.end(), column) == columns.end()) columns.push_back(column);
+    }
+  }
+  std::string text =
+      "file,kind,row,line,device,dtype,size_class,set,labels,measured_us,predicted_us,fastest_us,slowest_us,error,"
+      "baseline_us,skipped";
+  for (const std::string& column : columns) text += "," + csv_cell("table." + column);
+  text += "\n";
+  for (const TableValidation& table : tables) add_rows(table, columns, text);
+  return text;
+}
+
+}  // namespace warploom
