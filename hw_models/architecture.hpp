@@ -2,7 +2,7 @@
 // What all devices of one architecture share: how its kernel libraries tile and overlap, and what an operation's energy
 // is.
 //
-// These are the fitted numbers (scripts/calibrate_kernels.py); they belong to a kernel family x architecture and carry
+// These are the fitted numbers (`warploom calibrate`); they belong to a kernel family x architecture and carry
 // over to siblings that differ in SMs, clocks, bandwidth or power limit.
 #pragma once
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "hw_models/device.hpp"
 #include "sim/core/units.hpp"
@@ -29,6 +31,14 @@ struct KernelFlag {
   std::string_view meaning;
 };
 
+// One way in which a kernel library could do a kernel.
+struct KernelCandidate {
+  std::string what;  // `128 x 256, k in 2 parts`
+  double waves = 0;  // blocks over SMs
+  Time duration;     // predicted, the gap before it left out
+  bool is_chosen = false;
+};
+
 class KernelFamily {
  public:
   virtual ~KernelFamily() = default;
@@ -44,6 +54,8 @@ class KernelFamily {
   virtual Bytes bytes(const Kernel& kernel) const = 0;
   // Alone on the device; the gap before it is the timer's.
   virtual KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const = 0;
+  // What the library could have chosen, and what it does; empty for families without a choice.
+  virtual std::vector<KernelCandidate> candidates(const Kernel&, const DeviceSpec&) const { return {}; }
 
  protected:
   // What must hold between sizes that are in range one by one.

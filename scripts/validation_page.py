@@ -253,9 +253,17 @@ def main():
     small = [one for one in found if one["file"].startswith(str(PUBLISHED))]
     large.sort(key=lambda one: (order.index(one["kind"]) if one["kind"] in order else len(order), one["file"]))
     text = HEAD
+    unknown = [one for one in large if not one["predicted"]]
     for one in large:
+        if one in unknown:
+            continue
         name = f"validation_{Path(one['file']).stem}.svg"
         text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name))
+    if unknown:
+        text += "## Tables of which no row is predicted yet\n\n"
+        for one in unknown:
+            text += f"* `{display(one['file'])}`, {one['rows']:,} rows." + reasons(one).replace("\nSkipped", " Skipped")
+        text += "\n"
     if small:
         text += "# Published figures, in every clone\n\n"
     for one in small:

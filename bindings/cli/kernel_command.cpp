@@ -30,6 +30,7 @@ struct KernelArguments {
   std::vector<std::string> overrides;
   bool as_json = false;
   bool is_cold = false;
+  bool explain = false;
 };
 
 // Benchmarks repeat one kernel: what it reads may still be in the L2. That is what users compare with.
@@ -89,6 +90,7 @@ void predict(const KernelFamily& family, const KernelArguments& arguments, Sessi
           kernel_band(kernel, device.name, arguments.type, report.prediction.cost.duration, ErrorBands::load())) {
     report.band = PredictionBand{1 / band->ratio_p90, 1 / band->ratio_p10, description(*band)};
   }
+  if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
 
@@ -142,6 +144,7 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
       command->add_option("--launch", arguments->launch, "what stands before the kernel (graph)")->type_name("HOW"),
       {"graph", "stream"});
   add_overrides(command, arguments->overrides);
+  add_flag(command, "--explain", arguments->explain, "list what the kernel library could have chosen");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback([&action, &family, arguments] {
     action = [&family, arguments](Session& session) { predict(family, *arguments, session); };

@@ -59,6 +59,19 @@ std::string_view meaning(Bound bound) {
   return "?";
 }
 
+std::string candidates_in_words(const std::vector<KernelCandidate>& candidates) {
+  if (candidates.empty()) return "\nThis family has one way to do it.\n";
+  TextTable table({"", "tile", "waves", "predicted"});
+  table.align_left(1);
+  for (const KernelCandidate& candidate : candidates) {
+    table.add({candidate.is_chosen ? "*" : "", candidate.what, fmt::format("{:.2f}", candidate.waves),
+               to_string(candidate.duration)});
+  }
+  return "\nWhat the library could take (* is its choice: fewest waves x time of a step at the rates it was tuned "
+         "for)\n" +
+         table.to_string();
+}
+
 Json shape_json(const Kernel& kernel) {
   const KernelFamily& family = kernel_family(kernel.family);
   Json json = Json::object();
@@ -93,7 +106,8 @@ std::string to_text(const KernelReport& report) {
                                  types_in_words(p.kernel), report.device);
   // The table's empty header is of no use here.
   const std::string lines = table.to_string();
-  return text + lines.substr(lines.find('\n') + 1);
+  text += lines.substr(lines.find('\n') + 1);
+  return report.candidates ? text + candidates_in_words(*report.candidates) : text;
 }
 
 std::string to_json(const KernelReport& report) {
@@ -126,6 +140,15 @@ std::string to_json(const KernelReport& report) {
                           {"high_us", p.cost.duration.microseconds() * report.band->high},
                           {"share", 0.8},
                           {"of", report.band->of}};
+  }
+  if (report.candidates) {
+    json["candidates"] = Json::array();
+    for (const KernelCandidate& candidate : *report.candidates) {
+      json["candidates"].push_back({{"what", candidate.what},
+                                    {"waves", candidate.waves},
+                                    {"duration_us", candidate.duration.microseconds()},
+                                    {"is_chosen", candidate.is_chosen}});
+    }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bindings/report/prediction_band.hpp"
 #include "workloads/kernel_prediction.hpp"
@@ -14,6 +15,8 @@ struct KernelReport {
   KernelPrediction prediction;
   std::string device;  // as named: `h100_sxm`
   std::optional<PredictionBand> band;
+  // Shown when asked for.
+  std::optional<std::vector<KernelCandidate>> candidates;
 };
 
 std::string to_text(const KernelReport& report);

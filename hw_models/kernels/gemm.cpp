@@ -17,6 +17,8 @@
 // (github.com/deepseek-ai/DeepGEMM, commit 54e2261); constants are fitted.
 #include "hw_models/kernels/gemm.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -242,6 +244,29 @@ class Gemm final : public KernelFamily {
     const GemmShape shape = shape_of(kernel);
     if (shape.input == DataType::fp32) return simt_gemm_cost(shape, device);
     return GemmModel(shape, device).cost(flops(kernel));
+  }
+
+  // One a tile of the library, each with the parts of k that go with it.
+  std::vector<KernelCandidate> candidates(const Kernel& kernel, const DeviceSpec& device) const override {
+    const GemmShape shape = shape_of(kernel);
+    if (shape.input == DataType::fp32 || shape.tile_m > 0) return {};
+    const GemmBlocking chosen = choose_gemm_blocking(shape, device);
+    std::vector<KernelCandidate> list;
+    for (const GemmTile& tile : device.architecture.gemm.tiles) {
+      GemmShape named = shape;
+      named.tile_m = tile.m;
+      named.tile_n = tile.n;
+      named.split_k = static_cast<std::int64_t>(gemm_parts(tile, shape, device));
+      const GemmBlocking blocking = choose_gemm_blocking(named, device);
+      KernelCandidate candidate;
+      candidate.what = fmt::format("{} x {}", tile.m, tile.n);
+      if (blocking.parts > 1) candidate.what += fmt::format(", k in {} parts", blocking.parts);
+      candidate.waves = blocking.blocks / device.sm.count;
+      candidate.duration = GemmModel(named, device).cost(flops(kernel)).duration;
+      candidate.is_chosen = tile.m == chosen.tile.m && tile.n == chosen.tile.n && blocking.parts == chosen.parts;
+      list.push_back(std::move(candidate));
+    }
+    return list;
   }
 
  protected:

@@ -21,16 +21,6 @@ double nominal_step(const GemmTile& tile, const DeviceSpec& device, double activ
   return std::max(products, (tile.m + tile.n) * static_cast<double>(gemm_step_bytes) / constants.multicast / l2_rate);
 }
 
-// The parts that a library cuts k into: as many as fill the SMs once.
-double parts_of(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
-  const auto& constants = device.architecture.gemm;
-  const double blocks = gemm_blocking(tile, 1, shape).blocks;
-  if (shape.is_serving || blocks * 2 > device.sm.count) return 1;
-  const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
-  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, constants.split_maximum});
-  return std::max(parts, 1.0);
-}
-
 }  // namespace
 
 GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& shape) {
@@ -43,6 +33,16 @@ GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& 
   return blocking;
 }
 
+double gemm_parts(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
+  if (shape.split_k > 0) return as_double(shape.split_k);
+  const auto& constants = device.architecture.gemm;
+  const double blocks = gemm_blocking(tile, 1, shape).blocks;
+  if (shape.is_serving || blocks * 2 > device.sm.count) return 1;
+  const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
+  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, constants.split_maximum});
+  return std::max(parts, 1.0);
+}
+
 GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device) {
   if (shape.tile_m > 0) {
     return gemm_blocking({static_cast<int>(shape.tile_m), static_cast<int>(shape.tile_n)},
@@ -51,8 +51,7 @@ GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& devi
   GemmBlocking best;
   double best_score = 0;
   for (const GemmTile& tile : device.architecture.gemm.tiles) {
-    const double parts = shape.split_k > 0 ? as_double(shape.split_k) : parts_of(tile, shape, device);
-    const GemmBlocking candidate = gemm_blocking(tile, parts, shape);
+    const GemmBlocking candidate = gemm_blocking(tile, gemm_parts(tile, shape, device), shape);
     const double score = std::ceil(candidate.blocks / device.sm.count) * candidate.steps *
                          nominal_step(tile, device, std::min<double>(candidate.blocks, device.sm.count));
     const auto area = [](const GemmTile& t) { return t.m * t.n; };

@@ -25,6 +25,9 @@ struct GemmBlocking {
 // `parts` of k with this tile.
 GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& shape);
 
+// The parts that a library cuts k into: what the shape says, else as many as fill the SMs once.
+double gemm_parts(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device);
+
 // What the library takes; where the shape names a tile, that one.
 GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device);
 

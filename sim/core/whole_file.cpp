@@ -19,32 +19,60 @@ namespace fs = std::filesystem;
 
 namespace {
 
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  throw UserError(fmt::format("cannot write {}: {}", warploom::quoted(path), reason));
+}
+
+void write_or_throw(const std::string& place, const std::string& shown, std::string_view text) {
+  errno = 0;
+  std::ofstream file(place, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) fail(shown, errno != 0 ? std::strerror(errno) : "unknown reason");
+}
+
+// Where a name leads to: a link keeps leading there.
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
 class StagedFile {
  public:
-  StagedFile(const std::string& path, std::string_view text) : path_(path), staged_(path + ".warploom-tmp") {
-    errno = 0;
-    std::ofstream file(staged_, std::ios::binary | std::ios::trunc);
-    file << text;
-    file.close();
-    if (!file) {
-      const std::string reason = errno != 0 ? std::strerror(errno) : "unknown reason";
-      remove();
-      throw UserError(fmt::format("cannot write {}: {}", warploom::quoted(path), reason));
-    }
+  StagedFile(const std::string& path, std::string_view text) : path_(path), target_(target_of(path)) {
     std::error_code ignored;
-    const auto status = fs::status(path, ignored);
+    const auto status = fs::status(target_, ignored);
+    if (fs::is_directory(status)) fail(path, "it is a folder");
+    // A terminal, a pipe or a device is written to, never replaced.
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+      direct_text_ = text;
+      return;
+    }
+    staged_ = target_ + ".warploom-tmp";
+    try {
+      write_or_throw(staged_, path, text);
+    } catch (...) {
+      remove();
+      throw;
+    }
     if (fs::exists(status)) fs::permissions(staged_, status.permissions(), ignored);
   }
-  StagedFile(StagedFile&& other) noexcept : path_(std::move(other.path_)), staged_(std::move(other.staged_)) {
+  StagedFile(StagedFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        target_(std::move(other.target_)),
+        staged_(std::move(other.staged_)),
+        direct_text_(std::move(other.direct_text_)) {
     other.staged_.clear();
   }
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile() { remove(); }
 
   void commit() {
+    if (staged_.empty()) return write_or_throw(target_, path_, direct_text_);
     std::error_code error;
-    fs::rename(staged_, path_, error);
-    if (error) throw UserError(fmt::format("cannot write {}: {}", warploom::quoted(path_), error.message()));
+    fs::rename(staged_, target_, error);
+    if (error) fail(path_, error.message());
     staged_.clear();
   }
 
@@ -54,8 +82,10 @@ class StagedFile {
     if (!staged_.empty()) fs::remove(staged_, ignored);
   }
 
-  std::string path_;
-  std::string staged_;
+  std::string path_;    // as the user says it
+  std::string target_;  // links followed
+  std::string staged_;  // beside it; empty: written directly
+  std::string direct_text_;
 };
 
 }  // namespace

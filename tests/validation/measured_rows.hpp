@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured kernels: tables of them, a row of words as a kernel, and its cost as the measurement saw it; kernel_rows.cpp
-// lists the rows of words.
+// Measured kernels: tables of them, a row of words as a kernel, and its cost as the measurement saw it.
 #pragma once
 
 #include <algorithm>

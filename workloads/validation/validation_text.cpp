@@ -53,14 +53,70 @@ std::string_view baseline_note(BaselineKind kind) {
   return "";
 }
 
-std::string title_of(const RowGroup& group) {
-  std::vector<std::string> parts = {group.device, group.dtype};
-  for (const auto& [name, value] : group.keys) parts.push_back(value);
-  parts.push_back(group.set);
+// How much of a group's keys its line shows: a table with hundreds of groups is read by fewer.
+enum class Detail { all, without_set, device_and_first_key };
+
+std::string title_of(const RowGroup& group, Detail detail) {
+  std::vector<std::string> parts = {group.device};
+  if (detail != Detail::device_and_first_key) parts.push_back(group.dtype);
+  for (const auto& [name, value] : group.keys) {
+    parts.push_back(value);
+    if (detail == Detail::device_and_first_key) break;
+  }
+  if (detail == Detail::all) parts.push_back(group.set);
   parts.push_back(group.size_class);
   if (group.is_interval) parts.emplace_back("(settings open)");
   std::erase(parts, "");
   return join(parts, " ");
+}
+
+// One line of the table: a group, or several that differ in what is not shown.
+struct Line {
+  ErrorSummary errors, baseline;
+  std::optional<double> left_out;
+};
+
+Line merged(const TableValidation& table, const std::vector<std::size_t>& groups) {
+  if (groups.size() == 1) {
+    const RowGroup& group = table.groups[groups.front()];
+    return {group.errors, group.baseline, group.leave_one_set_out_mape};
+  }
+  ErrorCollector errors, baseline;
+  for (const ValidatedRow& row : table.predicted) {
+    if (std::ranges::find(groups, row.group) == groups.end()) continue;
+    errors.add(row.predicted_us, row.measured_us, row.min_us, row.max_us);
+    baseline.add(row.baseline_us, row.measured_us);
+  }
+  Line line{errors.summary(), baseline.summary(), 0.0};
+  for (const std::size_t index : groups) {
+    const RowGroup& group = table.groups[index];
+    if (!group.leave_one_set_out_mape) line.left_out.reset();
+    if (line.left_out)
+      *line.left_out += *group.leave_one_set_out_mape * static_cast<double>(group.errors.rows) /
+                        static_cast<double>(line.errors.rows);
+  }
+  return line;
+}
+
+std::vector<std::pair<std::string, Line>> lines_of(const TableValidation& table) {
+  constexpr std::size_t most_lines = 48;
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> titled;
+  for (const Detail detail : {Detail::all, Detail::without_set, Detail::device_and_first_key}) {
+    titled.clear();
+    for (std::size_t i = 0; i < table.groups.size(); ++i) {
+      const std::string title = title_of(table.groups[i], detail);
+      const auto known = std::ranges::find(titled, title, [](const auto& line) { return line.first; });
+      if (known != titled.end()) {
+        known->second.push_back(i);
+      } else {
+        titled.emplace_back(title, std::vector<std::size_t>{i});
+      }
+    }
+    if (titled.size() <= most_lines) break;
+  }
+  std::vector<std::pair<std::string, Line>> lines;
+  for (const auto& [title, groups] : titled) lines.emplace_back(title, merged(table, groups));
+  return lines;
 }
 
 std::string errors_of(const TableValidation& table) {
@@ -84,8 +140,7 @@ std::string errors_of(const TableValidation& table) {
     cells.push_back(percent(left_out));
     text.add(std::move(cells));
   };
-  for (const RowGroup& group : table.groups)
-    line(title_of(group), group.errors, group.baseline, group.leave_one_set_out_mape);
+  for (const auto& [title, shown] : lines_of(table)) line(title, shown.errors, shown.baseline, shown.left_out);
   line("all", table.overall, table.baseline, table.leave_one_set_out_mape);
   return text.to_string();
 }
