@@ -84,9 +84,18 @@ std::string residuals_path(const Library& library) {
   return (std::filesystem::path(declared.front().path).parent_path() / "residuals.yaml").string();
 }
 
+// It goes into comments of YAML files.
+void require_date(const std::string& date) {
+  std::tm time{};
+  const char* end = strptime(date.c_str(), "%Y-%m-%d", &time);
+  if (end == nullptr || *end != 0)
+    throw UserError("`--date`: expected a date such as `2026-11-29`, got " + warploom::quoted(date));
+}
+
 std::string write_results(const CalibrateArguments& arguments, const Calibration& calibration,
                           ValidationContext& context) {
   const std::string date = arguments.date.empty() ? today() : arguments.date;
+  require_date(date);
   if (!arguments.out.empty()) {
     const std::string file = only_file(calibration);
     write_whole_file(arguments.out,
@@ -126,7 +135,10 @@ void calibrate(const CalibrateArguments& arguments, Session& session) {
   progress.emplace(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic, "calibrating", "");
   options.progress = [&](const std::string& stage) { progress->say(stage); };
   Calibrator calibrator(context, options);
-  for (const std::string& file : arguments.files) calibrator.add(open_measured_table(table_path(file)));
+  for (const std::string& file : arguments.files) {
+    refuse_overwriting(arguments.out, "--out", table_path(file));
+    calibrator.add(open_measured_table(table_path(file)));
+  }
   const Calibration calibration = calibrator.run();
   progress.reset();
   const std::string written = write_results(arguments, calibration, context);

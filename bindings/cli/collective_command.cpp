@@ -63,7 +63,9 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   if (!found.stands_for.empty()) {
     const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
     const auto band = collective_band(call, found.stands_for.front(), arguments.gpus, in_a_node, ErrorBands::load());
-    if (band) report.band = PredictionBand{1 / band->ratio_p90, 1 / band->ratio_p10, description(*band)};
+    // Another network says nothing about this one.
+    if (band && !band->is_borrowed)
+      report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
   }
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }

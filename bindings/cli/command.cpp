@@ -53,7 +53,7 @@ bool is_optional(const CLI::Option& argument) { return argument.get_group() == o
 
 void set_choices(CLI::Option* option, std::vector<std::string> choices) {
   const std::string listed = join(choices, "|");
-  const std::string name = option->get_name(true);
+  const std::string name = option->get_positional() ? option->get_name(true) : option->get_name();
   auto check = [choices = std::move(choices), name](const std::string& given) {
     if (std::find(choices.begin(), choices.end(), given) == choices.end()) {
       throw UserError("`" + name + "`: expected one of " + join(choices) + ", got " + warploom::quoted(given),

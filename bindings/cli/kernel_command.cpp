@@ -88,7 +88,7 @@ void predict(const KernelFamily& family, const KernelArguments& arguments, Sessi
       predict_kernel(kernel, device.spec, arguments.launch == "graph" ? LaunchMode::graph : LaunchMode::stream);
   if (const auto band =
           kernel_band(kernel, device.name, arguments.type, report.prediction.cost.duration, ErrorBands::load())) {
-    report.band = PredictionBand{1 / band->ratio_p90, 1 / band->ratio_p10, description(*band)};
+    report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
   }
   if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));

@@ -26,4 +26,10 @@ std::string known_table_kinds() {
   return join(names);
 }
 
+void refuse_overwriting(const std::string& output, const std::string& option, const std::string& input) {
+  std::error_code differs;
+  if (output.empty() || !std::filesystem::equivalent(output, input, differs)) return;
+  throw UserError("`" + option + "` names " + warploom::quoted(input) + ", which is read", "write to another file");
+}
+
 }  // namespace warploom

@@ -9,6 +9,9 @@ namespace warploom {
 // As given where it exists, else in the folder that WARPLOOM_DATA names.
 std::string table_path(const std::string& given);
 
+// Throws UserError where what an option names is the table that is read.
+void refuse_overwriting(const std::string& output, const std::string& option, const std::string& input);
+
 // "gemm, attention, ...": the kinds that are known.
 std::string known_table_kinds();
 

@@ -2,7 +2,9 @@
 // How far measurements of a class stood from predictions of it.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace warploom {
 
@@ -12,5 +14,10 @@ struct PredictionBand {
   double high = 1;
   std::string of;  // "gemm bf16 llm, h100_sxm, 512 rows"
 };
+
+// Where predictions of the class are off to one side, the band still reaches the prediction.
+inline PredictionBand band_around(double low, double high, std::string of) {
+  return {std::min(low, 1.0), std::max(high, 1.0), std::move(of)};
+}
 
 }  // namespace warploom

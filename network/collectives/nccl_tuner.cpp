@@ -119,6 +119,7 @@ class Model {
     for (const Bandwidth tried : tuner_.speeds) {
       if (tried.value() <= most_speed * (1 + 1e-6)) speed = std::max(speed, tried.value());
     }
+    if (speed == 0) speed = most_speed;  // more heads than the slowest of the list has room for
     const double intra = speed * tuner_.nvls_efficiency * (heads - 1) / heads * 2;
     if (nodes_ == 1) return intra * heads;
     const double inter = card_rate() * (nodes_ == 2 ? 2 : 1);

@@ -130,6 +130,9 @@ CsvReader CsvReader::open(const std::string& path, const CsvLimits& limits) {
   if (type == std::filesystem::file_type::not_found) throw UserError("there is no file " + warploom::quoted(path));
   if (type == std::filesystem::file_type::directory)
     throw UserError(warploom::quoted(path) + " is a folder, expected a CSV file");
+  // A pipe without a writer would be waited for.
+  if (type != std::filesystem::file_type::regular)
+    throw UserError(warploom::quoted(path) + " is a pipe or a device, expected a CSV file");
   auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
   if (!*file) throw UserError("cannot read " + warploom::quoted(path));
   return {std::move(file), path, limits};

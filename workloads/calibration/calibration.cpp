@@ -86,13 +86,42 @@ struct Calibrator::Implementation {
   std::vector<std::unique_ptr<Row>> rows, excluded;
   Calibration result;
 
-  bool is_excluded(const Row& row) const {
+  std::string first_reason;       // why a row was skipped, where and why
+  std::set<std::string> matched;  // of options.excluded
+
+  void skip(const UserError& error) {
+    ++result.skipped;
+    if (!first_reason.empty()) return;
+    const std::string place = error.origin().to_string();
+    first_reason = place.empty() ? error.message() : place + ": " + error.message();
+  }
+
+  bool is_excluded(const Row& row) {
     const std::string stem = std::filesystem::path(row.source).stem().string();
     const auto is_meant = [&](const std::string& name) {
       return name == row.set || name == stem || name == row.source || (!row.device.empty() && name == row.device) ||
              (!row.device.empty() && context.canonical_device(name) == row.device);
     };
-    return std::any_of(options.excluded.begin(), options.excluded.end(), is_meant);
+    const auto meant = std::find_if(options.excluded.begin(), options.excluded.end(), is_meant);
+    if (meant != options.excluded.end()) matched.insert(*meant);
+    return meant != options.excluded.end();
+  }
+
+  // A mistyped set would be fitted.
+  void require_matched() const {
+    std::set<std::string> known;
+    for (const auto& row : rows) {
+      known.insert(row->device);
+      known.insert(row->set);
+      known.insert(std::filesystem::path(row->source).stem().string());
+    }
+    known.erase("");
+    for (const std::string& name : options.excluded) {
+      if (matched.contains(name)) continue;
+      const std::vector<std::string> names(known.begin(), known.end());
+      throw UserError("`--exclude`: no row is of " + warploom::quoted(name),
+                      suggestion(name, names, "there are " + join(names)));
+    }
   }
 
   void add(CsvReader& table) {
@@ -104,8 +133,14 @@ struct Calibrator::Implementation {
     for (bool more = true; more;) {
       try {
         more = table.next(row->row);
-        if (!more) break;
+      } catch (const CsvRowError& error) {
+        skip(error);
+        continue;
+      }
+      if (!more) break;
+      try {
         const Predicted predicted = kind.predict(row->row, context);
+        require_plausible(predicted.measured_us);
         if (predicted.interval_us) throw UserError("settings are left open");
         row->kind = &kind;
         row->source = table.file();
@@ -124,8 +159,8 @@ struct Calibrator::Implementation {
         auto& place = is_excluded(*row) ? excluded : rows;
         place.push_back(std::move(row));
         row = std::make_unique<Row>();
-      } catch (const UserError&) {
-        ++result.skipped;
+      } catch (const UserError& error) {
+        skip(error);
       }
       if (options.progress && table.rows_read() % 512 == 0)
         options.progress(fmt::format("reading {}: {} rows", table.file(), table.rows_read()));
@@ -379,7 +414,7 @@ struct Calibrator::Implementation {
 
 Calibrator::Calibrator(ValidationContext& context, CalibrationOptions options)
     : implementation_(
-          new Implementation{context, std::move(options), declared_constants(context.library()), {}, {}, {}}) {}
+          new Implementation{context, std::move(options), declared_constants(context.library()), {}, {}, {}, {}, {}}) {}
 
 Calibrator::~Calibrator() = default;
 
@@ -387,7 +422,10 @@ void Calibrator::add(CsvReader table) { implementation_->add(table); }
 
 Calibration Calibrator::run() {
   Implementation& self = *implementation_;
-  if (self.rows.empty()) throw UserError("no row of these tables can be predicted", "`warploom validate` says why");
+  if (self.rows.empty())
+    throw UserError("no row of these tables can be predicted; of the first: " + self.first_reason,
+                    "`warploom validate` says more");
+  self.require_matched();
   std::vector<std::string> kinds;
   for (const DeclaredConstant& constant : self.declared) {
     if (std::find(kinds.begin(), kinds.end(), constant.kind) == kinds.end()) kinds.push_back(constant.kind);

@@ -73,6 +73,9 @@ class TableKind {
   virtual Predicted predict(const CsvRow& row, ValidationContext& context) const = 0;
 };
 
+// Throws UserError for what is no time of a kernel or a step: below 0.1 ns, beyond a month.
+void require_plausible(double measured_us);
+
 // All kinds, in the order of tables.cpp.
 std::span<const TableKind* const> table_kinds();
 

@@ -72,4 +72,8 @@ const TableKind& table_kind_of(const CsvReader& table) {
   return *best;
 }
 
+void require_plausible(double measured_us) {
+  if (measured_us < 1e-4 || measured_us > 2.6e12) throw UserError("expected a time between 0.1 ns and a month");
+}
+
 }  // namespace warploom

@@ -169,6 +169,7 @@ class TableReader {
     try {
       Predicted predicted = kind_.predict(row, context_);
       WARPLOOM_CHECK(predicted.measured_us > 0);
+      require_plausible(predicted.measured_us);
       if (!(predicted.predicted_us > 0)) throw UserError("the prediction is not positive");
       const std::size_t group = group_of(predicted);
       if (!filters_.admits(result_.groups[group])) return;
