@@ -125,13 +125,22 @@ def section(found, image):
     text += table(["group", "rows", "MAPE", "median", "p90", "bias", BASELINES[baseline["kind"]], "leave one set out"], rows)
     if overall["inside_band"] is not None:
         text += f"\n{percent(overall['inside_band'])} of the predictions lie between the least and the greatest of the campaigns.\n"
-    text += open_settings(found) + reasons(found)
+    text += behind(found) + open_settings(found) + reasons(found)
     if image:
         text += f"\n![{title}: predicted against measured](images/{image})\n"
     notes = NOTES / f"{found['kind']}.md"
     if notes.exists():
         text += "\n" + notes.read_text(encoding="utf-8").strip() + "\n"
     return text + "\n"
+
+
+def behind(found):
+    """The classes in which the baseline, fitted to these rows, is better by more than a point: what is to be mended."""
+    names = [f"{' '.join(str(v) for _, v in key)} ({percent(weighted(groups, 'mape'))} against {percent(weighted(groups, 'baseline_mape'))})"
+             for key, groups in page_groups(found).items()
+             if sum(g["rows"] for g in groups) >= 10
+             and (weighted(groups, "mape") or 0) > (weighted(groups, "baseline_mape") or math.inf) + 0.01]
+    return "\nMore than a point behind the baseline (classes of ten rows and more): " + "; ".join(names) + ".\n" if names else ""
 
 
 def open_settings(found):
