@@ -3,33 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
-#include "sim/core/csv.hpp"
-#include "sim/core/library.hpp"
+#include "tests/validation/measured_tables.hpp"
 #include "workloads/validation/validation.hpp"
 
 namespace warploom {
 namespace {
 
-class MeasuredAttention : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const char* folder = std::getenv("WARPLOOM_DATA");
-    if (folder == nullptr) GTEST_SKIP() << "WARPLOOM_DATA names no folder of measured tables";
-    folder_ = std::string(folder) + "/measured/";
-  }
-
-  TableValidation validate(const std::string& file, const std::vector<std::string>& where) {
-    ValidationContext context(Library({WARPLOOM_SOURCE_DIR "/configs"}));
-    ValidationOptions options;
-    for (const std::string& filter : where) options.where.push_back(RowFilter::parse(filter));
-    return validate_table(CsvReader::open(folder_ + file), context, options);
-  }
-
-  std::string folder_;
-};
+class MeasuredAttention : public validation::MeasuredTables {};
 
 struct Gate {
   const char* device;
