@@ -5,17 +5,16 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <map>
 
 #include "hw_models/analytic_timer.hpp"
-#include "tests/validation/measured_rows.hpp"
+#include "hw_models/kernels.hpp"
+#include "hw_models/kernels/attention.hpp"
+#include "tests/validation/layer_operators.hpp"
 
 namespace warploom {
 namespace {
-
-using validation::MeasuredTable;
 
 DeviceSpec device_named(const std::string& name) {
   return read<DeviceSpec>(load_config(name, {}, Library({WARPLOOM_SOURCE_DIR "/configs"})));
@@ -46,23 +45,20 @@ class MeasuredKernels : public ::testing::Test {
     if (std::getenv("WARPLOOM_DATA") == nullptr)
       GTEST_SKIP() << "measured kernels are not here: set WARPLOOM_DATA to their folder";
   }
-  static MeasuredTable table(const std::string& file) {
-    return MeasuredTable(std::string(std::getenv("WARPLOOM_DATA")) + "/measured/" + file);
-  }
 };
 
 // Tensors of 10 MB and more; the additions of 100 MB and more, as smaller ones find their inputs in the L2.
 TEST_F(MeasuredKernels, LargeMemoryBoundOperatorsAreWithin15Percent) {
-  const MeasuredTable operators = table("llm_layer_ops.csv");
   for (const auto& [name, measured_name] : {std::pair{"h100_sxm", "h100"}, std::pair{"a100_sxm", "a100"}}) {
     const DeviceSpec device = device_named(name);
     std::map<std::string, Errors> classes;
-    for (const auto& row : operators.rows()) {
+    CsvReader operators = CsvReader::open(std::string(std::getenv("WARPLOOM_DATA")) + "/measured/llm_layer_ops.csv");
+    for (CsvRow row; operators.next(row);) {
       if (row.text("hw") != measured_name) continue;
-      const auto line = validation::line_of_layer_operator(row);
-      if (line)
-        classes[line->substr(0, line->find(' '))].add(validation::cost_of_row(*line, device).duration.microseconds(),
-                                                      row.number("latency_us"));
+      const auto found = validation::memory_bound_operator(row);
+      if (!found) continue;
+      const KernelCost cost = kernel_family(found->kernel.family).cost(found->kernel, device);
+      classes[found->name].add(cost.duration.microseconds(), row.number("latency_us"));
     }
     EXPECT_GE(classes.size(), 5u);
     for (const auto& [family, errors] : classes)
