@@ -53,6 +53,11 @@ Model read_model(const ExperimentSpec& spec, const ConfigValue& root, const Libr
   const Origin origin = origin_of(root, {"model"});
   try {
     Model model = read_hugging_face(model_file(spec.model, origin, library));
+    if (model.has_experts()) {
+      diagnostics.error(origin, "model",
+                        fmt::format("{} is a mixture of experts, whose training is not modelled yet", spec.model),
+                        "`warploom kernel moe` predicts one layer of experts");
+    }
     if (spec.training.padded_vocabulary) {
       if (*spec.training.padded_vocabulary < model.vocab) {
         diagnostics.error(

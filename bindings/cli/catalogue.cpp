@@ -38,9 +38,17 @@ std::string first_comment(const std::string& path) {
 std::string model_in_words(const std::string& path) {
   try {
     const Model model = read_hugging_face(path);
-    return fmt::format("{:.3g} G parameters: {} layers, hidden {}, {} heads, {} KV heads, vocabulary {}",
-                       static_cast<double>(model.parameters()) / 1e9, model.layers, model.hidden, model.heads,
-                       model.kv_heads, model.vocab);
+    const auto in_words = [](std::int64_t parameters) {
+      const auto billions = static_cast<double>(parameters) / 1e9;
+      return billions < 1000 ? fmt::format("{:.3g} G", billions) : fmt::format("{:.3g} T", billions / 1000);
+    };
+    const std::string experts =
+        model.has_experts() ? fmt::format(" ({} active, {} of {} experts a token)", in_words(model.active_parameters()),
+                                          model.experts.per_token, model.experts.count)
+                            : "";
+    return fmt::format("{} parameters{}: {} layers, hidden {}, {} heads, {} KV heads, vocabulary {}",
+                       in_words(model.parameters()), experts, model.layers, model.hidden, model.heads, model.kv_heads,
+                       model.vocab);
   } catch (const UserError& error) {
     return error.message();
   }

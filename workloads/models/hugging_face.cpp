@@ -11,11 +11,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
-#include <span>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "workloads/models/model_keys.hpp"
 
 namespace warploom {
 
@@ -32,12 +31,18 @@ struct Family {
   std::string_view architecture;
   bool is_gpt2 = false;
   bool has_qkv_bias = false;  // when no key says so
+  bool has_qk_norm = false;
+  bool has_experts = false;
 };
-constexpr std::array<Family, 4> families = {{
-    {"llama", "LlamaForCausalLM"},
-    {"mistral", "MistralForCausalLM"},
-    {"qwen2", "Qwen2ForCausalLM", false, true},
-    {"gpt2", "GPT2LMHeadModel", true, true},
+constexpr std::array<Family, 8> families = {{
+    {.model_type = "llama", .architecture = "LlamaForCausalLM"},
+    {.model_type = "mistral", .architecture = "MistralForCausalLM"},
+    {.model_type = "mixtral", .architecture = "MixtralForCausalLM", .has_experts = true},
+    {.model_type = "qwen2", .architecture = "Qwen2ForCausalLM", .has_qkv_bias = true},
+    {.model_type = "qwen2_moe", .architecture = "Qwen2MoeForCausalLM", .has_qkv_bias = true, .has_experts = true},
+    {.model_type = "qwen3", .architecture = "Qwen3ForCausalLM", .has_qk_norm = true},
+    {.model_type = "qwen3_moe", .architecture = "Qwen3MoeForCausalLM", .has_qk_norm = true, .has_experts = true},
+    {.model_type = "gpt2", .architecture = "GPT2LMHeadModel", .is_gpt2 = true, .has_qkv_bias = true},
 }};
 
 // Keys that mean another computation when they are set to anything but null, false, or what is named here.
@@ -47,13 +52,6 @@ struct Foreign {
   double harmless = 0;  // a number that means "not used"
 };
 constexpr std::array foreign_keys = {
-    Foreign{"num_local_experts", "a mixture of experts"},
-    Foreign{"num_experts", "a mixture of experts"},
-    Foreign{"n_routed_experts", "a mixture of experts"},
-    Foreign{"n_shared_experts", "a mixture of experts"},
-    Foreign{"num_experts_per_tok", "a mixture of experts"},
-    Foreign{"moe_intermediate_size", "a mixture of experts"},
-    Foreign{"first_k_dense_replace", "a mixture of experts"},
     Foreign{"kv_lora_rank", "multi-head latent attention"},
     Foreign{"q_lora_rank", "multi-head latent attention"},
     Foreign{"qk_nope_head_dim", "multi-head latent attention"},
@@ -88,80 +86,13 @@ constexpr std::array foreign_keys = {
     Foreign{"num_kv_shared_layers", "keys and values shared between layers"},
 };
 
+// What belongs to the families of experts, and to no other.
+constexpr std::array<std::string_view, 8> expert_keys = {
+    "num_local_experts",   "num_experts",           "n_routed_experts",      "n_shared_experts",
+    "num_experts_per_tok", "moe_intermediate_size", "first_k_dense_replace", "shared_expert_intermediate_size"};
+
 constexpr std::array<std::string_view, 9> activations = {
     "silu", "swish", "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "gelu_python"};
-
-// Reads keys once each, so that what is left over can be listed.
-class Reader {
- public:
-  Reader(const Json& json, const std::string& file) : json_(json), file_(file) {}
-
-  [[noreturn]] void fail(std::string_view key, const std::string& message, std::string hint = {}) const {
-    throw UserError(fmt::format("{}: `{}`: {}", file_, key, message), std::move(hint));
-  }
-
-  const Json* find(std::string_view key) {
-    read_.emplace(key);
-    const auto place = json_.find(key);
-    return place == json_.end() || place->is_null() ? nullptr : &*place;
-  }
-
-  std::optional<std::int64_t> integer(std::string_view key, std::int64_t most) {
-    const Json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number_integer()) fail(key, fmt::format("expected a whole number, got {}", shown(*value)));
-    const bool fits = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(most)
-                                                  : value->get<std::int64_t>() >= 1;
-    if (!fits || value->get<std::int64_t>() < 1) {
-      fail(key, fmt::format("expected 1 to {}, got {}", most, shown(*value)));
-    }
-    return value->get<std::int64_t>();
-  }
-
-  std::int64_t required(std::string_view key, std::int64_t most) {
-    const auto value = integer(key, most);
-    if (!value) fail(key, "is missing", "a model needs its layers, hidden size, heads, MLP width and vocabulary");
-    return *value;
-  }
-
-  bool boolean(std::string_view key, bool otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_boolean()) fail(key, fmt::format("expected true or false, got {}", shown(*value)));
-    return value->get<bool>();
-  }
-
-  double number(std::string_view key, double otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_number()) fail(key, fmt::format("expected a number, got {}", shown(*value)));
-    return value->get<double>();
-  }
-
-  std::string text(std::string_view key, std::string otherwise) {
-    const Json* value = find(key);
-    if (value == nullptr) return otherwise;
-    if (!value->is_string()) fail(key, fmt::format("expected text, got {}", shown(*value)));
-    return value->get<std::string>();
-  }
-
-  std::vector<std::string> unread() const {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : json_.items()) {
-      if (!read_.contains(key)) keys.push_back(key);
-    }
-    return keys;
-  }
-
-  static std::string shown(const Json& value) {
-    return warploom::quoted(value.dump(-1, ' ', true, Json::error_handler_t::replace));
-  }
-
- private:
-  const Json& json_;
-  const std::string& file_;
-  std::set<std::string, std::less<>> read_;
-};
 
 bool is_used(const Json& value, double harmless) {
   if (value.is_null()) return false;
@@ -170,77 +101,88 @@ bool is_used(const Json& value, double harmless) {
   return !value.empty();
 }
 
-Family family_of(Reader& reader, const std::string& file) {
-  const std::string type = reader.text("model_type", "");
+const Family* find_family(std::string_view type) {
+  const auto place = std::ranges::find(families, type, &Family::model_type);
+  return place == families.end() ? nullptr : &*place;
+}
+
+const Family& family_of(ModelKeys& keys, const std::string& file) {
+  const std::string type = keys.text("model_type", "");
   std::vector<std::string> known;
   for (const auto& family : families) known.emplace_back(family.model_type);
-  const auto place =
-      std::find_if(families.begin(), families.end(), [&](const Family& f) { return f.model_type == type; });
-  if (place == families.end()) {
+  const Family* place = find_family(type);
+  if (place == nullptr) {
     throw UserError(fmt::format("{}: `model_type`: {} is not modelled", file,
                                 type.empty() ? "a missing type" : warploom::quoted(type)),
                     "modelled: " + join(known));
   }
-  if (const Json* list = reader.find("architectures"); list != nullptr) {
+  if (const Json* list = keys.find("architectures"); list != nullptr) {
     if (!list->is_array() || list->size() != 1 || !list->front().is_string() ||
         list->front().get<std::string>() != place->architecture) {
-      reader.fail("architectures", fmt::format("{} is not modelled for `{}`", Reader::shown(*list), type),
-                  fmt::format("modelled: {}", place->architecture));
+      keys.fail("architectures", fmt::format("{} is not modelled for `{}`", ModelKeys::shown(*list), type),
+                fmt::format("modelled: {}", place->architecture));
     }
   }
   return *place;
 }
 
-void refuse_foreign(Reader& reader) {
-  for (const auto& foreign : foreign_keys) {
-    const Json* value = reader.find(foreign.key);
-    if (value != nullptr && is_used(*value, foreign.harmless)) {
-      reader.fail(foreign.key,
-                  fmt::format("{} is not modelled, and the key changes the computation ({})", foreign.meaning,
-                              Reader::shown(*value)),
-                  "only dense decoders with full attention are modelled");
-    }
+void refuse_used(ModelKeys& keys, std::string_view key, std::string_view meaning, double harmless) {
+  const Json* value = keys.find(key);
+  if (value == nullptr || !is_used(*value, harmless)) return;
+  keys.fail(
+      key,
+      fmt::format("{} is not modelled, and the key changes the computation ({})", meaning, ModelKeys::shown(*value)),
+      "decoders with full attention are modelled, and the experts of Mixtral and Qwen");
+}
+
+void refuse_foreign(ModelKeys& keys) {
+  for (const auto& foreign : foreign_keys) refuse_used(keys, foreign.key, foreign.meaning, foreign.harmless);
+  const Family* family = find_family(keys.text("model_type", ""));
+  if (family == nullptr || !family->has_experts) {
+    for (const auto key : expert_keys) refuse_used(keys, key, "a mixture of experts of this family", 0);
   }
-  if (const Json* types = reader.find("layer_types"); types != nullptr) {
+  if (const Json* types = keys.find("layer_types"); types != nullptr) {
     for (const auto& type : *types) {
-      if (type != "full_attention") reader.fail("layer_types", Reader::shown(type) + " is not modelled");
+      if (type != "full_attention") keys.fail("layer_types", ModelKeys::shown(type) + " is not modelled");
     }
   }
 }
 
 // A window counts when it is switched on and shorter than the longest sequence.
-void refuse_window(Reader& reader, std::int64_t max_positions) {
-  const bool is_on = reader.boolean("use_sliding_window", true);
-  reader.find("max_window_layers");
-  const auto window = reader.integer("sliding_window", std::int64_t{1} << 40);
+void refuse_window(ModelKeys& keys, std::int64_t max_positions) {
+  const bool is_on = keys.boolean("use_sliding_window", true);
+  keys.find("max_window_layers");
+  const auto window = keys.integer("sliding_window", std::int64_t{1} << 40);
   if (is_on && window && *window < max_positions) {
-    reader.fail("sliding_window", fmt::format("attention in a window of {} tokens is not modelled", *window),
-                "set it to null if the run does not use it");
+    keys.fail("sliding_window", fmt::format("attention in a window of {} tokens is not modelled", *window),
+              "set it to null if the run does not use it");
   }
 }
 
-void read_sizes(Reader& reader, const Family& family, Model& model) {
+void read_sizes(ModelKeys& keys, const Family& family, Model& model) {
   const bool gpt2 = family.is_gpt2;
-  model.layers = reader.required(gpt2 ? "n_layer" : "num_hidden_layers", 100'000);
-  model.hidden = reader.required(gpt2 ? "n_embd" : "hidden_size", 10'000'000);
-  model.heads = reader.required(gpt2 ? "n_head" : "num_attention_heads", 1'000'000);
-  model.vocab = reader.required("vocab_size", 100'000'000);
+  model.layers = keys.required(gpt2 ? "n_layer" : "num_hidden_layers", 100'000);
+  model.hidden = keys.required(gpt2 ? "n_embd" : "hidden_size", 10'000'000);
+  model.heads = keys.required(gpt2 ? "n_head" : "num_attention_heads", 1'000'000);
+  model.vocab = keys.required("vocab_size", 100'000'000);
   model.max_positions =
-      reader.integer(gpt2 ? "n_positions" : "max_position_embeddings", std::int64_t{1} << 40).value_or(2048);
+      keys.integer(gpt2 ? "n_positions" : "max_position_embeddings", std::int64_t{1} << 40).value_or(2048);
   const char* heads_key = gpt2 ? "n_head" : "num_attention_heads";
   if (gpt2) {
-    model.ffn = reader.integer("n_inner", 100'000'000).value_or(4 * model.hidden);
+    model.ffn = keys.integer("n_inner", 100'000'000).value_or(4 * model.hidden);
     model.kv_heads = model.heads;
   } else {
-    model.ffn = reader.required("intermediate_size", 100'000'000);
-    model.kv_heads = reader.integer("num_key_value_heads", 1'000'000).value_or(model.heads);
+    // Of some families of experts no layer has this width.
+    model.ffn = family.has_experts ? keys.integer("intermediate_size", 100'000'000).value_or(model.hidden)
+                                   : keys.required("intermediate_size", 100'000'000);
+    model.kv_heads = keys.integer("num_key_value_heads", 1'000'000).value_or(model.heads);
     if (model.heads % model.kv_heads != 0) {
-      reader.fail("num_key_value_heads", fmt::format("{} does not divide the {} heads", model.kv_heads, model.heads));
+      keys.fail("num_key_value_heads", fmt::format("{} does not divide the {} heads", model.kv_heads, model.heads));
     }
   }
-  const auto head_dim = gpt2 ? std::nullopt : reader.integer("head_dim", 100'000);
+  const auto head_dim = gpt2 ? std::nullopt : keys.integer("head_dim", 100'000);
   if (!head_dim && model.hidden % model.heads != 0) {
-    reader.fail(heads_key, fmt::format("{} does not divide the hidden size {}", model.heads, model.hidden));
+    keys.fail(heads_key, fmt::format("{} does not divide the hidden size {}", model.heads, model.hidden));
   }
   model.head_dim = head_dim.value_or(model.hidden / model.heads);
 }
@@ -250,7 +192,9 @@ void refuse_absurd_size(const Model& model, const std::string& file) {
   constexpr double most = 1e16;
   const auto hidden = static_cast<double>(model.hidden);
   const double heads = static_cast<double>(model.heads) * static_cast<double>(model.head_dim);
-  const double layer = hidden * (4 * heads + 3 * static_cast<double>(model.ffn));
+  const double experts = static_cast<double>(model.experts.count) * static_cast<double>(model.experts.ffn) +
+                         static_cast<double>(model.experts.shared_ffn);
+  const double layer = hidden * (4 * heads + 3 * (static_cast<double>(model.ffn) + experts));
   const double ends = hidden * (2 * static_cast<double>(model.vocab) + static_cast<double>(model.max_positions));
   const double parameters = static_cast<double>(model.layers) * layer + ends;
   if (parameters > most) {
@@ -259,23 +203,49 @@ void refuse_absurd_size(const Model& model, const std::string& file) {
   }
 }
 
-void read_details(Reader& reader, const Family& family, Model& model) {
+// Mixtral calls them local experts, of the MLP's width; Qwen gives them a width of their own.
+void read_experts(ModelKeys& keys, const Family& family, Model& model) {
+  if (!family.has_experts) return;
+  constexpr std::int64_t most = 100'000;
+  constexpr std::int64_t widest = 100'000'000;
+  const bool mixtral = family.model_type == "mixtral";
+  const char* count = mixtral ? "num_local_experts" : "num_experts";
+  model.experts.count = keys.required(count, most);
+  model.experts.per_token = keys.required("num_experts_per_tok", most);
+  if (model.experts.per_token > model.experts.count) {
+    keys.fail("num_experts_per_tok",
+              fmt::format("{} of {} experts a token", model.experts.per_token, model.experts.count));
+  }
+  model.experts.ffn = mixtral ? model.ffn : keys.required("moe_intermediate_size", widest);
+  if (family.model_type == "qwen2_moe") {
+    model.experts.shared_ffn = keys.integer("shared_expert_intermediate_size", widest).value_or(0);
+  }
+  if (keys.integer("decoder_sparse_step", most).value_or(1) != 1) {
+    keys.fail("decoder_sparse_step", "dense layers among those of experts are not modelled");
+  }
+  if (const Json* dense = keys.find("mlp_only_layers"); dense != nullptr && !dense->empty()) {
+    keys.fail("mlp_only_layers", "dense layers among those of experts are not modelled");
+  }
+}
+
+void read_details(ModelKeys& keys, const Family& family, Model& model) {
   const bool gpt2 = family.is_gpt2;
   model.is_gated = !gpt2;
   const char* activation_key = gpt2 ? "activation_function" : "hidden_act";
-  model.activation = reader.text(activation_key, gpt2 ? "gelu_new" : "silu");
+  model.activation = keys.text(activation_key, gpt2 ? "gelu_new" : "silu");
   if (std::find(activations.begin(), activations.end(), model.activation) == activations.end()) {
-    reader.fail(activation_key, fmt::format("{} is not modelled", warploom::quoted(model.activation)),
-                fmt::format("modelled: {}", fmt::join(activations, ", ")));
+    keys.fail(activation_key, fmt::format("{} is not modelled", warploom::quoted(model.activation)),
+              fmt::format("modelled: {}", fmt::join(activations, ", ")));
   }
   model.norm = gpt2 ? NormKind::layer : NormKind::rms;
   model.positions = gpt2 ? PositionKind::learned : PositionKind::rotary;
-  model.has_tied_embeddings = reader.boolean("tie_word_embeddings", gpt2);
-  model.has_qkv_bias = reader.boolean("attention_bias", family.has_qkv_bias);
+  model.has_tied_embeddings = keys.boolean("tie_word_embeddings", gpt2);
+  model.has_qkv_bias = keys.boolean("attention_bias", family.has_qkv_bias);
   // Qwen2 has biases on Q, K and V alone.
   model.has_output_bias = gpt2 || (model.has_qkv_bias && !family.has_qkv_bias);
-  model.has_mlp_bias = reader.boolean("mlp_bias", gpt2);
-  const double dropout = gpt2 ? reader.number("resid_pdrop", 0.1) : 0.0;
+  model.has_mlp_bias = keys.boolean("mlp_bias", gpt2);
+  model.has_qk_norm = family.has_qk_norm;
+  const double dropout = gpt2 ? keys.number("resid_pdrop", 0.1) : 0.0;
   model.has_dropout = dropout > 0;
 }
 
@@ -298,17 +268,18 @@ Model parse_hugging_face(std::string_view text, const std::string& file) {
   if (!json.is_object())
     throw UserError(fmt::format("{}: expected a JSON object", file), "expected a Hugging Face config.json");
 
-  Reader reader(json, file);
+  ModelKeys keys(json, file);
   Model model;
-  refuse_foreign(reader);  // before the type: the reason why is more telling than the name
-  const Family family = family_of(reader, file);
-  read_sizes(reader, family, model);
-  read_details(reader, family, model);
+  refuse_foreign(keys);  // before the type: the reason why is more telling than the name
+  const Family& family = family_of(keys, file);
+  read_sizes(keys, family, model);
+  read_experts(keys, family, model);
+  read_details(keys, family, model);
   refuse_absurd_size(model, file);
-  refuse_window(reader, model.max_positions);
-  model.name = reader.text("_name_or_path", "");
+  refuse_window(keys, model.max_positions);
+  model.name = keys.text("_name_or_path", "");
   if (model.name.empty()) model.name = std::filesystem::path(file).stem().string();
-  model.ignored_keys = reader.unread();
+  model.ignored_keys = keys.unread();
   return model;
 }
 

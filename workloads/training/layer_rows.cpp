@@ -33,11 +33,11 @@ void ModelRows::attention_forward(StepWriter& writer, Keep keep) const {
   writer.take(qkv, activations, bytes.qkv);
   writer.give(qkv, buffers, gathered);
   if (drops_norm) writer.give(qkv, activations, bytes.local);
-  if (job.model.positions == PositionKind::rotary) {
-    writer.compute("rotary", kernels.rotary.forward, Cause::other_compute);
+  for (const NamedKernel& part : kernels.query_key_forward) {
+    writer.compute(part.name, part.kernel, Cause::other_compute);
   }
   const Row attention = chain(writer, kernels.attention_forward, Cause::attention, bytes.shifted);
-  writer.take(attention, activations, bytes.attention + bytes.log_sum_exp + bytes.scores);
+  writer.take(attention, activations, bytes.query_key + bytes.attention + bytes.log_sum_exp + bytes.scores);
   if (keep == Keep::core_recomputed) writer.give(attention, activations, bytes.scores);
   quantise(writer, "projection_quantise", kernels.projection.quantise_input);
   const Row reduced = reduced_product(writer, "projection", kernels.projection.forward, "attention_reduce");
@@ -45,7 +45,8 @@ void ModelRows::attention_forward(StepWriter& writer, Keep keep) const {
   writer.take(add, activations, bytes.local + bytes.mask);
   writer.give(add, buffers, bytes.local);
   if (keep == Keep::nothing) {
-    writer.give(add, activations, bytes.qkv + bytes.attention + bytes.log_sum_exp + bytes.scores + bytes.mask);
+    writer.give(add, activations,
+                bytes.qkv + bytes.query_key + bytes.attention + bytes.log_sum_exp + bytes.scores + bytes.mask);
   }
 }
 
@@ -151,9 +152,9 @@ void ModelRows::attention_backward(StepWriter& writer, Keep kept) const {
   const Row attention = chain(writer, kernels.attention_backward, Cause::attention, 2 * bytes.shifted);
   writer.take(attention, buffers, bytes.qkv);
   writer.give(attention, buffers, bytes.attention);
-  writer.give(attention, activations, bytes.attention + bytes.log_sum_exp + bytes.scores + bytes.qkv);
-  if (job.model.positions == PositionKind::rotary) {
-    writer.compute("rotary_backward", kernels.rotary.backward, Cause::other_compute);
+  writer.give(attention, activations, bytes.attention + bytes.log_sum_exp + bytes.scores + bytes.qkv + bytes.query_key);
+  for (const NamedKernel& part : kernels.query_key_backward) {
+    writer.compute(part.name, part.kernel, Cause::other_compute);
   }
   if (again) {
     writer.take(writer.compute("attention_norm_again", kernels.norm.forward, Cause::recompute), activations,

@@ -189,6 +189,23 @@ void add_end_kernels(const TrainingJob& job, std::int64_t local_elements, LayerK
   add_loss_kernels(job, tokens, slice, kernels);
 }
 
+void add_query_key_kernels(const TrainingJob& job, std::int64_t tokens, LayerKernels& kernels) {
+  const Model& model = job.model;
+  const std::int64_t heads = (model.heads + model.kv_heads) / job.layout.tensor;
+  if (model.has_qk_norm) {
+    NormShape shape{.rows = tokens * heads, .width = model.head_dim, .kind = NormKind::rms, .type = job.type()};
+    kernels.query_key_forward.push_back({"query_key_norm", norm(shape)});
+    shape.backward = true;
+    kernels.query_key_backward.push_back({"query_key_norm_backward", norm(shape)});
+  }
+  if (model.positions == PositionKind::rotary) {
+    // Rotating back by the opposite angle costs the same.
+    const Kernel rotation = rotary({.tokens = tokens, .heads = heads, .head_dim = model.head_dim, .type = job.type()});
+    kernels.query_key_forward.push_back({"rotary", rotation});
+    kernels.query_key_backward.insert(kernels.query_key_backward.begin(), {"rotary_backward", rotation});
+  }
+}
+
 }  // namespace
 
 LayerKernels layer_kernels(const TrainingJob& job) {
@@ -204,9 +221,7 @@ LayerKernels layer_kernels(const TrainingJob& job) {
   norm_shape.backward = true;
   kernels.norm.backward = norm(norm_shape);
   kernels.qkv = layer_product(job, model.hidden, model.qkv_width() / t, Side::gathers);
-  // Rotating back by the opposite angle costs the same.
-  kernels.rotary.forward = kernels.rotary.backward = rotary(
-      {.tokens = tokens, .heads = (model.heads + model.kv_heads) / t, .head_dim = model.head_dim, .type = job.type()});
+  add_query_key_kernels(job, tokens, kernels);
   if (job.training.attention == AttentionKind::flash) {
     add_flash_attention(job, kernels);
   } else {
@@ -244,6 +259,7 @@ LayerBytes layer_bytes(const TrainingJob& job) {
   bytes.local = job.layout.cuts_sequence() ? bytes.whole / t : bytes.whole;
   bytes.mask = model.has_dropout ? bytes.local / element : 0;
   bytes.qkv = tokens * model.qkv_width() / t * element;
+  bytes.query_key = model.has_qk_norm ? tokens * (model.query_width() + model.kv_width()) / t * element : 0;
   bytes.attention = tokens * model.query_width() / t * element;
   const bool is_flash = job.training.attention == AttentionKind::flash;
   bytes.log_sum_exp = is_flash ? tokens * model.heads / t * 4 : 0;

@@ -41,7 +41,8 @@ struct ForwardBackward {
 struct LayerKernels {
   ForwardBackward norm;
   ProductKernels qkv;
-  ForwardBackward rotary;
+  KernelChain query_key_forward;  // norms of heads and rotation
+  KernelChain query_key_backward;
   KernelChain attention_forward;
   KernelChain attention_backward;
   ProductKernels projection;
@@ -68,6 +69,7 @@ struct LayerBytes {
   std::int64_t local = 0;  // the same as norms and residuals see it: cut with sequence parallelism
   std::int64_t mask = 0;   // dropout, one byte an element of `local`
   std::int64_t qkv = 0;
+  std::int64_t query_key = 0;    // normalised queries and keys, kept beside what they were made of
   std::int64_t attention = 0;    // its output
   std::int64_t log_sum_exp = 0;  // FP32, one a query and head; unfused attention has none
   std::int64_t scores = 0;       // unfused: after softmax and after dropout, and the mask of one byte

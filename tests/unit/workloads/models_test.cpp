@@ -38,10 +38,31 @@ std::string refusal(const std::string& more) {
 }
 
 TEST(Model, HasThePublishedParameterCounts) {
-  EXPECT_NEAR(static_cast<double>(library_model("llama3_8b").parameters()), 8.03e9, 0.005e9);
-  EXPECT_NEAR(static_cast<double>(library_model("llama3_70b").parameters()), 70.6e9, 0.05e9);
-  EXPECT_NEAR(static_cast<double>(library_model("llama3_405b").parameters()), 405.85e9, 0.005e9);
-  EXPECT_NEAR(static_cast<double>(library_model("gpt3_175b").parameters()), 175e9, 0.5e9);
+  struct Published {
+    std::string name;
+    double billions;  // as the model cards of Meta, Qwen, Mistral and OpenAI, and arXiv:2005.14165, 2205.05198 give it
+    double digit;     // worth of the last one given
+  };
+  for (const auto& [name, billions, digit] : std::vector<Published>{
+           {"llama2_7b", 6.74, 0.01},     {"llama2_13b", 13.02, 0.01}, {"llama2_70b", 68.98, 0.01},
+           {"llama3_2_1b", 1.24, 0.01},   {"llama3_8b", 8.03, 0.01},   {"llama3_70b", 70.6, 0.1},
+           {"llama3_405b", 405.85, 0.01}, {"qwen2_5_7b", 7.62, 0.01},  {"qwen2_5_72b", 72.7, 0.1},
+           {"qwen3_8b", 8.19, 0.01},      {"qwen3_32b", 32.8, 0.1},    {"qwen3_30b_a3b", 30.5, 0.1},
+           {"qwen3_235b_a22b", 235, 1},   {"mixtral_8x7b", 46.7, 0.1}, {"mixtral_8x22b", 141, 1},
+           {"gpt2_xl", 1.558, 0.001},     {"gpt3_175b", 175, 1},       {"megatron_22b", 22, 1},
+           {"megatron_530b", 530, 1},     {"megatron_1t", 1007, 2},
+       }) {
+    EXPECT_NEAR(static_cast<double>(library_model(name).parameters()) / 1e9, billions, digit) << name;
+  }
+}
+
+TEST(Model, CountsOfTheExpertsThoseThatATokenUses) {
+  EXPECT_NEAR(static_cast<double>(library_model("mixtral_8x7b").active_parameters()), 12.9e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(library_model("mixtral_8x22b").active_parameters()), 39e9, 0.5e9);
+  EXPECT_NEAR(static_cast<double>(library_model("qwen3_30b_a3b").active_parameters()), 3.3e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>(library_model("qwen3_235b_a22b").active_parameters()), 22e9, 0.5e9);
+  const Model dense = library_model("llama3_8b");
+  EXPECT_EQ(dense.active_parameters(), dense.parameters());
 }
 
 TEST(Model, CutsMatricesOverTensorRanksAndKeepsNormsWhole) {
@@ -105,6 +126,38 @@ TEST(HuggingFace, TakesHeadSizesThatTheHiddenSizeDoesNotImply) {
   EXPECT_EQ(with(R"("head_dim": null)").head_dim, 8);
 }
 
+TEST(HuggingFace, GivesQwen3AScaleForQueriesAndOneForKeys) {
+  const Model model = library_model("qwen3_8b");
+  Model without = model;
+  without.has_qk_norm = false;
+  EXPECT_EQ(model.layer_parameters() - without.layer_parameters(), 2 * model.head_dim);
+}
+
+// A Mixtral of 2 layers; later keys win.
+Model with_experts(const std::string& more) {
+  return with(R"("model_type": "mixtral", "architectures": ["MixtralForCausalLM"], "num_local_experts": 4,
+      "num_experts_per_tok": 2, )" +
+              more);
+}
+
+TEST(HuggingFace, CountsRouterAndExperts) {
+  const Model model = with_experts(R"("mlp_bias": false)");
+  const Model dense = with("");
+  EXPECT_EQ(model.layer_parameters() - dense.layer_parameters(), 3 * 3 * 64 * 256 + 4 * 64);
+  EXPECT_EQ(model.parameters() - model.active_parameters(), 2 * 2 * 3 * 64 * 256);
+}
+
+TEST(HuggingFace, RefusesExpertsThatDoNotFitTogether) {
+  EXPECT_THAT([] { with_experts(R"("num_experts_per_tok": 5)"); },
+              ::testing::ThrowsMessage<UserError>(HasSubstr("5 of 4 experts a token")));
+  EXPECT_THAT([] { with_experts(R"("decoder_sparse_step": 2)"); },
+              ::testing::ThrowsMessage<UserError>(HasSubstr("dense layers among those of experts")));
+  EXPECT_THAT([] { with_experts(R"("mlp_only_layers": [0])"); },
+              ::testing::ThrowsMessage<UserError>(HasSubstr("dense layers among those of experts")));
+  EXPECT_THAT([] { with_experts(R"("num_local_experts": null)"); },
+              ::testing::ThrowsMessage<UserError>(HasSubstr("`num_local_experts`: is missing")));
+}
+
 TEST(HuggingFace, ReadsGptFiles) {
   const Model model = library_model("gpt3_175b");
   EXPECT_EQ(model.ffn, 4 * 12288);
@@ -139,7 +192,8 @@ TEST(HuggingFace, AcceptsThoseKeysWhereTheyAreSwitchedOff) {
 
 TEST(HuggingFace, RefusesUnknownFamilies) {
   EXPECT_THAT(refusal(R"("model_type": "mamba")"), HasSubstr("`model_type`: `mamba` is not modelled"));
-  EXPECT_THAT(refusal(R"("model_type": "mamba")"), HasSubstr("llama, mistral, qwen2, gpt2"));
+  EXPECT_THAT(refusal(R"("model_type": "mamba")"),
+              HasSubstr("llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gpt2"));
   EXPECT_THAT(refusal(R"("architectures": ["LlamaForSequenceClassification"])"), HasSubstr("`architectures`"));
   EXPECT_THAT(refusal(R"("hidden_act": "relu2")"), HasSubstr("`hidden_act`: `relu2` is not modelled"));
 }
