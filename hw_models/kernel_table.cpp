@@ -52,11 +52,9 @@ const KernelFamily& family_of(const CsvRow& row) {
 DataType type_of(const CsvRow& row, std::string_view column, DataType usual) {
   const auto text = row.optional_text(column);
   if (!text || text->empty()) return usual;
+  if (const auto type = find_data_type(*text)) return *type;
   std::vector<std::string> names;
-  for (const auto& [type, name] : data_type_names) {
-    if (name == *text) return type;
-    names.emplace_back(name);
-  }
+  for (const auto& [type, name] : data_type_names) names.emplace_back(name);
   throw UserError(
       row.origin(),
       fmt::format("column `{}`: expected a data type, got {}", column, warploom::quoted(std::string(*text))),
@@ -86,7 +84,11 @@ Kernel kernel_of(const CsvRow& row) {
   kernel.input = type_of(row, "dtype", DataType::bf16);
   kernel.weight = type_of(row, "weight_dtype", kernel.input);
   kernel.output = type_of(row, "output_dtype", kernel.input);
-  family.check(kernel);
+  try {
+    family.check(kernel);
+  } catch (const UserError& error) {
+    throw UserError(row.origin(), error.message(), error.hint());
+  }
   return kernel;
 }
 

@@ -81,7 +81,9 @@ void add_collective(CLI::App& root, Action& action) {
   set_choices(command->add_option("OPERATION", arguments->operation, "what is done")->type_name("OPERATION"),
               operations());
   command->add_option("--cluster", arguments->cluster, "a cluster of the library, or a file")->type_name(cluster_label);
-  command->add_option("--gpus", arguments->gpus, "how many devices take part, from the first on")->type_name("N");
+  add_integer(
+      command, "--gpus", [arguments](std::int64_t value) { arguments->gpus = value; },
+      "how many devices take part, from the first on");
   command
       ->add_option("--bytes", arguments->bytes,
                    "the full buffer of one rank, as nccl-tests counts it, with its unit: 256MiB")

@@ -3,6 +3,7 @@
 #include "bindings/cli/command.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "sim/core/errors.hpp"
@@ -45,6 +46,22 @@ CLI::App* add_command(CLI::App& root, const std::string& name, const std::string
 
 void add_flag(CLI::App* command, const std::string& name, bool& flag, const std::string& meaning) {
   command->add_flag(name, flag, meaning)->disable_flag_override();
+}
+
+CLI::Option* add_integer(CLI::App* command, const std::string& name, std::function<void(std::int64_t)> take,
+                         const std::string& meaning) {
+  const auto parse = [take = std::move(take), name](const std::string& given) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error == std::errc::result_out_of_range) {
+      throw UserError("`" + name + "`: " + warploom::quoted(given) + " is beyond 64 bits");
+    }
+    if (error != std::errc() || end != given.data() + given.size()) {
+      throw UserError("`" + name + "`: expected a whole number, got " + warploom::quoted(given));
+    }
+    take(value);
+  };
+  return command->add_option_function<std::string>(name, parse, meaning)->type_name("N");
 }
 
 void set_optional(CLI::Option* argument) { argument->group(optional_group); }

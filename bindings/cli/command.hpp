@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -42,6 +43,11 @@ CLI::App* add_command(CLI::App& root, const std::string& name, const std::string
 // An option without a value.
 void add_flag(CLI::App* command, const std::string& name, bool& flag, const std::string& meaning);
 inline bool is_flag(const CLI::Option& option) { return option.get_expected_max() == 0; }
+
+// An option that takes a whole number in decimal: 0x8, 1e3 and what 64 bits do not hold are
+// refused.
+CLI::Option* add_integer(CLI::App* command, const std::string& name, std::function<void(std::int64_t)> take,
+                         const std::string& meaning);
 
 // An argument that may be left out; help shows it in brackets.
 void set_optional(CLI::Option* argument);

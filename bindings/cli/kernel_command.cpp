@@ -37,11 +37,9 @@ struct KernelArguments {
 constexpr std::string_view warm_flag = "warm";
 
 DataType type_of(const std::string& option, const std::string& text) {
+  if (const auto type = find_data_type(text)) return *type;
   std::vector<std::string> known;
-  for (const auto& [type, spelling] : data_type_names) {
-    if (text == spelling) return type;
-    known.emplace_back(spelling);
-  }
+  for (const auto& [type, spelling] : data_type_names) known.emplace_back(spelling);
   throw UserError("`" + option + "`: expected one of " + join(known) + ", got " + warploom::quoted(text),
                   suggestion(text, known));
 }
@@ -119,14 +117,16 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
   for (const KernelParameter& parameter : family.parameters()) {
     std::string meaning(parameter.meaning);
     if (parameter.usual) meaning += fmt::format(" ({})", *parameter.usual);
-    command
-        ->add_option_function<std::int64_t>(
-            option_of(parameter.name),
-            [arguments, name = std::string(parameter.name)](const std::int64_t& value) {
-              arguments->sizes[name] = value;
-            },
-            meaning)
-        ->type_name("N");
+    const std::string option = option_of(parameter.name);
+    add_integer(
+        command, option,
+        [arguments, option, least = parameter.least, name = std::string(parameter.name)](std::int64_t value) {
+          if (value < least) {
+            throw UserError(fmt::format("`{}`: expected at least {}, got {}", option, least, value));
+          }
+          arguments->sizes[name] = value;
+        },
+        meaning);
   }
   for (const KernelFlag& flag : family.flags()) {
     if (flag.name == warm_flag) {

@@ -193,7 +193,10 @@ bool CsvReader::read_record(std::vector<std::string>& cells) {
       for (;;) {
         byte = get();
         if (byte == end_of_file) fail("a quote is opened and not closed");
-        if (byte == '"' && (byte = get()) != '"') break;
+        if (byte == '"') {
+          byte = get();
+          if (byte != '"') break;  // two stand for one
+        }
         take(cell, byte);
       }
     }

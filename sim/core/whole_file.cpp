@@ -41,6 +41,7 @@ std::string target_of(const std::string& path) {
 class StagedFile {
  public:
   StagedFile(const std::string& path, std::string_view text) : path_(path), target_(target_of(path)) {
+    if (path == "-") throw UserError("`-` names no file to write to", "standard output is /dev/stdout");
     std::error_code ignored;
     const auto status = fs::status(target_, ignored);
     if (fs::is_directory(status)) fail(path, "it is a folder");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,14 @@ inline constexpr std::pair<DataType, std::string_view> data_type_names[] = {
     {DataType::fp32, "fp32"}, {DataType::tf32, "tf32"}, {DataType::bf16, "bf16"}, {DataType::fp16, "fp16"},
     {DataType::fp8, "fp8"},   {DataType::int8, "int8"}, {DataType::fp4, "fp4"},   {DataType::int32, "int32"},
 };
+
+// None where no type is called so.
+constexpr std::optional<DataType> find_data_type(std::string_view name) {
+  for (const auto& [type, text] : data_type_names) {
+    if (text == name) return type;
+  }
+  return std::nullopt;
+}
 
 constexpr std::string_view name(DataType type) {
   for (const auto& [value, text] : data_type_names) {

@@ -27,9 +27,7 @@ void add_features(const Kernel& kernel, BaselineFeatures& features) {
 }
 
 DataType data_type_of(std::string_view text) {
-  for (const auto& [type, known] : data_type_names) {
-    if (text == known) return type;
-  }
+  if (const auto type = find_data_type(text)) return *type;
   if (text == "float16" || text == "half") return DataType::fp16;
   if (text == "bfloat16") return DataType::bf16;
   if (text == "float32" || text == "float") return DataType::fp32;
