@@ -116,7 +116,7 @@ class RandomProgram {
     std::vector<RoleId> parties(roles());
     std::iota(parties.begin(), parties.end(), 0U);
     std::shuffle(parties.begin(), parties.end(), random_);
-    parties.resize(static_cast<std::size_t>(1 + pick(static_cast<int>(roles()))));
+    parties.resize(1 + static_cast<std::size_t>(pick(static_cast<int>(roles()))));
     const auto meeting = toy_.meeting(Bytes(pick(200)), static_cast<std::uint32_t>(parties.size()));
     const bool fused = sharing_ && pick(4) == 0;
     const std::size_t limit = toy_.program.size();

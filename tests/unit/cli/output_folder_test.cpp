@@ -25,9 +25,9 @@ class OutputFolderTest : public ::testing::Test {
  protected:
   OutputFolderTest() {
     std::string pattern = (fs::temp_directory_path() / "output-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
+    root = ::mkdtemp(pattern.data());
   }
-  ~OutputFolderTest() override { fs::remove_all(root_); }
+  ~OutputFolderTest() override { fs::remove_all(root); }
 
   // Names of all that is there, hidden files too.
   std::vector<std::string> listed(const fs::path& folder) const {
@@ -41,16 +41,16 @@ class OutputFolderTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  fs::path root_;
-  std::promise<int> ended_;
-  Interrupts interrupts_{[this](int exit_code) { ended_.set_value(exit_code); }};
+  fs::path root;
+  std::promise<int> ended;
+  Interrupts interrupts{[this](int exit_code) { ended.set_value(exit_code); }};
 };
 
 const std::vector<std::string> names = {"a", "b"};
 
 TEST_F(OutputFolderTest, NothingIsSeenBeforeCommitAndAllOfItAfter) {
-  const fs::path folder = root_ / "deep" / "down";
-  OutputFolder output(folder.string(), names, interrupts_);
+  const fs::path folder = root / "deep" / "down";
+  OutputFolder output(folder.string(), names, interrupts);
   output.write("a", "first");
   output.write("b", [](std::ostream& out) { out << "second"; });
   EXPECT_FALSE(fs::exists(folder / "a") || fs::exists(folder / "b"));
@@ -61,70 +61,70 @@ TEST_F(OutputFolderTest, NothingIsSeenBeforeCommitAndAllOfItAfter) {
 }
 
 TEST_F(OutputFolderTest, WithoutCommitEvenTheFoldersItMadeAreGone) {
-  fs::create_directory(root_ / "old");
+  fs::create_directory(root / "old");
   {
-    OutputFolder(((root_ / "old") / "new" / "newer").string(), names, interrupts_).write("a", "x");
+    OutputFolder(((root / "old") / "new" / "newer").string(), names, interrupts).write("a", "x");
   }
-  EXPECT_EQ(listed(root_), std::vector<std::string>{"old"});
-  EXPECT_TRUE(listed(root_ / "old").empty());
+  EXPECT_EQ(listed(root), std::vector<std::string>{"old"});
+  EXPECT_TRUE(listed(root / "old").empty());
 }
 
 TEST_F(OutputFolderTest, FilesOfTwoRunsDoNotMixAndFilesOfOthersStay) {
-  for (const char* name : {"a", "b", "notes"}) std::ofstream(root_ / name) << "old";
-  OutputFolder output(root_.string(), names, interrupts_);
+  for (const char* name : {"a", "b", "notes"}) std::ofstream(root / name) << "old";
+  OutputFolder output(root.string(), names, interrupts);
   output.write("a", "new");
   output.commit();
-  EXPECT_EQ(listed(root_), (std::vector<std::string>{"a", "notes"}));
-  EXPECT_EQ(content(root_ / "a"), "new");
-  EXPECT_EQ(content(root_ / "notes"), "old");
+  EXPECT_EQ(listed(root), (std::vector<std::string>{"a", "notes"}));
+  EXPECT_EQ(content(root / "a"), "new");
+  EXPECT_EQ(content(root / "notes"), "old");
 }
 
 TEST_F(OutputFolderTest, APlaceThatTakesNoFilesIsRefusedAtOnce) {
-  std::ofstream(root_ / "file") << "x";
-  fs::create_directories(root_ / "taken" / "b");
-  EXPECT_THROW(OutputFolder((root_ / "file").string(), names, interrupts_), UserError);
-  EXPECT_THROW(OutputFolder((root_ / "file" / "below").string(), names, interrupts_), UserError);
-  EXPECT_THROW(OutputFolder((root_ / "taken").string(), names, interrupts_), UserError);  // `b` is a folder there
-  EXPECT_THROW(OutputFolder("", names, interrupts_), UserError);
-  EXPECT_THROW(OutputFolder("/proc/nothing/here", names, interrupts_), UserError);
-  EXPECT_EQ(listed(root_), (std::vector<std::string>{"file", "taken"}));
-  EXPECT_EQ(listed(root_ / "taken"), std::vector<std::string>{"b"});
+  std::ofstream(root / "file") << "x";
+  fs::create_directories(root / "taken" / "b");
+  EXPECT_THROW(OutputFolder((root / "file").string(), names, interrupts), UserError);
+  EXPECT_THROW(OutputFolder((root / "file" / "below").string(), names, interrupts), UserError);
+  EXPECT_THROW(OutputFolder((root / "taken").string(), names, interrupts), UserError);  // `b` is a folder there
+  EXPECT_THROW(OutputFolder("", names, interrupts), UserError);
+  EXPECT_THROW(OutputFolder("/proc/nothing/here", names, interrupts), UserError);
+  EXPECT_EQ(listed(root), (std::vector<std::string>{"file", "taken"}));
+  EXPECT_EQ(listed(root / "taken"), std::vector<std::string>{"b"});
 }
 
 TEST_F(OutputFolderTest, ContentThatFailsIsAnErrorAndLeavesTheOldFiles) {
-  std::ofstream(root_ / "a") << "old";
+  std::ofstream(root / "a") << "old";
   {
-    OutputFolder output(root_.string(), names, interrupts_);
+    OutputFolder output(root.string(), names, interrupts);
     EXPECT_THROW(output.write("a", [](std::ostream& out) { out.setstate(std::ios::badbit); }), UserError);
   }
-  EXPECT_EQ(listed(root_), std::vector<std::string>{"a"});
-  EXPECT_EQ(content(root_ / "a"), "old");
+  EXPECT_EQ(listed(root), std::vector<std::string>{"a"});
+  EXPECT_EQ(content(root / "a"), "old");
 }
 
 TEST_F(OutputFolderTest, AnInterruptLeavesNothingHalfWritten) {
-  OutputFolder output((root_ / "new").string(), names, interrupts_);
+  OutputFolder output((root / "new").string(), names, interrupts);
   output.write("a", "x");
   ::kill(::getpid(), SIGINT);
-  EXPECT_EQ(ended_.get_future().get(), 130);
-  EXPECT_TRUE(listed(root_).empty());
+  EXPECT_EQ(ended.get_future().get(), 130);
+  EXPECT_TRUE(listed(root).empty());
 }
 
 TEST_F(OutputFolderTest, AnInterruptAfterCommitLeavesTheFiles) {
-  OutputFolder output(root_.string(), names, interrupts_);
+  OutputFolder output(root.string(), names, interrupts);
   output.write("a", "x");
   output.commit();
   ::kill(::getpid(), SIGTERM);
-  EXPECT_EQ(ended_.get_future().get(), 143);
-  EXPECT_EQ(listed(root_), std::vector<std::string>{"a"});
+  EXPECT_EQ(ended.get_future().get(), 143);
+  EXPECT_EQ(listed(root), std::vector<std::string>{"a"});
 }
 
 TEST_F(OutputFolderTest, AnInterruptWaitsForWhatIsUninterrupted) {
-  auto ended = ended_.get_future();
-  interrupts_.uninterrupted([&] {
+  auto end = ended.get_future();
+  interrupts.uninterrupted([&] {
     ::kill(::getpid(), SIGINT);
-    EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    EXPECT_EQ(end.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
   });
-  EXPECT_EQ(ended.get(), 130);
+  EXPECT_EQ(end.get(), 130);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(Csv, MistakesOfTheFileAsAWholeAreSaidAtOnce) {
   EXPECT_EQ(open("a,,b\n"), "t.csv:1: error: column 2 of 3 has no name");
   EXPECT_THAT(open("1,2\n3,4\n"), HasSubstr("expected the names of columns, got numbers"));
   EXPECT_THAT(open("a,b\n1,\"2\n3,4\n"), HasSubstr("t.csv:2: error: a quote is opened and not closed"));
-  EXPECT_THAT(open(std::string("a,b\n1,2\n3\0,4\n", 14)), HasSubstr("t.csv:3: error: expected text, got a NUL byte"));
+  EXPECT_THAT(open(std::string("a,b\n1,2\n3\0,4\n", 13)), HasSubstr("t.csv:3: error: expected text, got a NUL byte"));
   EXPECT_THAT(open("\xff\xfe"
                    "a,b\n"),
               HasSubstr("got UTF-16"));

@@ -56,7 +56,7 @@ TEST(Random, BelowIsUniformAndInRange) {
   std::vector<int> counts(7);
   const int draws = 70'000;
   for (int i = 0; i < draws; ++i) ++counts[random.below(7)];
-  for (const int count : counts) EXPECT_NEAR(count, draws / 7, 5 * std::sqrt(draws / 7));
+  for (const int count : counts) EXPECT_NEAR(count, draws / 7.0, 5 * std::sqrt(draws / 7.0));
   EXPECT_THROW(random.below(0), InternalError);
 }
 

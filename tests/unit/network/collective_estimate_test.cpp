@@ -12,7 +12,7 @@
 namespace warploom {
 namespace {
 
-Network cluster(const std::string& name, std::int64_t devices, std::vector<std::string> overrides = {}) {
+Network cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides = {}) {
   const Library library({WARPLOOM_SOURCE_DIR "/configs"});
   const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", overrides, library);
   Diagnostics diagnostics;

@@ -19,16 +19,16 @@ std::int64_t part(const MemoryReport& report, MemoryPart part) { return report.p
 class Memory : public ::testing::Test {
  protected:
   RowId kernel(std::int64_t begin, std::int64_t end, const std::vector<MemoryDelta>& deltas) {
-    return hand_.add(hand_.operation(0, StreamKind::compute, OperationKind::compute, Cause::gemm), {ps(begin), ps(end)},
-                     {}, deltas);
+    return hand.add(hand.operation(0, StreamKind::compute, OperationKind::compute, Cause::gemm), {ps(begin), ps(end)},
+                    {}, deltas);
   }
-  MemoryReport peak() { return peak_memory(hand_.program, testing::toy_machine(), hand_.timeline)[0]; }
+  MemoryReport peak() { return peak_memory(hand.program, testing::toy_machine(), hand.timeline)[0]; }
 
-  HandTimeline hand_{1};
+  HandTimeline hand{1};
 };
 
 TEST_F(Memory, IsTheResidentBytesWhereNothingChanges) {
-  hand_.program.roles[0].resident_bytes = {100, 20, 300, 0, 5, 0};
+  hand.program.roles[0].resident_bytes = {100, 20, 300, 0, 5, 0};
   kernel(0, 10, {});
   EXPECT_EQ(peak().peak_bytes, 425);
   EXPECT_EQ(part(peak(), MemoryPart::optimizer), 300);
@@ -36,7 +36,7 @@ TEST_F(Memory, IsTheResidentBytesWhereNothingChanges) {
 }
 
 TEST_F(Memory, PeaksWhereTheSumDoesAndReportsThePartsOfThatMoment) {
-  hand_.program.roles[0].resident_bytes = {100, 0, 0, 0, 0, 0};
+  hand.program.roles[0].resident_bytes = {100, 0, 0, 0, 0, 0};
   kernel(0, 10, {{MemoryPart::activations, true, 50}});
   kernel(10, 20,
          {{MemoryPart::buffers, false, 7}, {MemoryPart::buffers, true, -7}, {MemoryPart::activations, true, 30}});
@@ -66,11 +66,11 @@ TEST_F(Memory, ReplaysInOrderOfTimeNotOfRows) {
 }
 
 TEST_F(Memory, FitsUpToTheUsableCapacityAndNotOneByteMore) {
-  hand_.program.roles[0].resident_bytes = {900'000, 0, 0, 0, 0, 0};
+  hand.program.roles[0].resident_bytes = {900'000, 0, 0, 0, 0, 0};
   EXPECT_EQ(peak().capacity_usable, Bytes(900'000));
   EXPECT_EQ(peak().capacity_raw, Bytes(1'000'000));
   EXPECT_TRUE(peak().fits);
-  hand_.program.roles[0].resident_bytes[5] = 1;
+  hand.program.roles[0].resident_bytes[5] = 1;
   EXPECT_FALSE(peak().fits);
 }
 

@@ -68,7 +68,7 @@ TEST(Schedules, RunEveryMicroBatchOfEveryChunkOnceForwardAndThenOnceBackward) {
           ASSERT_TRUE(forward.contains(place)) << text(c, stage);
         }
       }
-      const auto all = static_cast<std::size_t>(c.shape.micro_batches * c.shape.chunks);
+      const auto all = static_cast<std::size_t>(c.shape.micro_batches) * static_cast<std::size_t>(c.shape.chunks);
       ASSERT_EQ(forward.size(), all) << text(c, stage);
       ASSERT_EQ(backward.size(), all) << text(c, stage);
     }

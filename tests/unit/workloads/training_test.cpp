@@ -377,7 +377,8 @@ TEST(Training, FoldedIsUnfoldedToThePicosecond) {
 }
 
 TEST(Training, FoldedIsUnfoldedToThePicosecondWithStragglers) {
-  for (auto order : {Layout{}.order, {Dimension::data, Dimension::pipeline, Dimension::context, Dimension::tensor}}) {
+  for (const auto& order :
+       {Layout{}.order, {Dimension::data, Dimension::pipeline, Dimension::context, Dimension::tensor}}) {
     for (const auto& devices : {std::vector<Rank>{0}, {13}, {13, 14}, {3, 22}}) {
       TrainingJob job = job_of(small_llama(8), {2, 4, 3, 2, 4});
       job.layout.order = order;
