@@ -122,8 +122,17 @@ struct StreamingConstants {
   double quantize_4bit = 16;
   Time quantize_4bit_fixed;
   double quantize_cast = 20;
-  double scale_search = 6;
+  double quantize_cast_memory = 1;
+  Time quantize_cast_fixed;
+  double scale_search_loads = 1;
   Time scale_search_fixed;
+  Cycles load_issue{105};
+  double l2_found = 0.7;
+  double l2_rows = 0.7;
+  double l2_rows_none = 1.6;
+  double warp_softmax = 0.93;
+  double pass_issue = 1;
+  Cycles pass_step{533};
   Time fixed;
   static auto fields() {
     using C = StreamingConstants;
@@ -155,10 +164,43 @@ struct StreamingConstants {
         field("quantize_4bit", &C::quantize_4bit, "the same: quantisation to 4 bits").optional().in(0.01, 256),
         field("quantize_4bit_fixed", &C::quantize_4bit_fixed, "small kernels beside that").optional().at_most(1_ms),
         field("quantize_cast", &C::quantize_cast, "the same: division by a known scale").optional().in(0.01, 256),
-        field("scale_search", &C::scale_search, "the same: search for a tensor's scale").optional().in(0.01, 256),
+        field("quantize_cast_memory", &C::quantize_cast_memory,
+              "of the memory bandwidth that a stream reaches, the share that this division reaches")
+            .optional()
+            .in(0.3, 1.15),
+        field("quantize_cast_fixed", &C::quantize_cast_fixed, "start and end of this division beyond `fixed`")
+            .optional()
+            .at_most(1_ms),
+        field("scale_search_loads", &C::scale_search_loads,
+              "values that a thread of the search for a tensor's scale waits for at a time")
+            .optional()
+            .in(0.1, 64),
         field("scale_search_fixed", &C::scale_search_fixed, "the small kernels beside that search")
             .optional()
             .at_most(1_ms),
+        field("load_issue", &C::load_issue, "from the data of a loop's load to its next load")
+            .optional()
+            .at_most(100000_cycles),
+        field("l2_found", &C::l2_found, "share of the L2 that a repeated stream may fill and be found there again")
+            .optional()
+            .in(0.05, 1),
+        field("l2_rows", &C::l2_rows, "share of the L2 that rows in flight may fill before some are read again")
+            .optional()
+            .in(0.05, 4),
+        field("l2_rows_none", &C::l2_rows_none, "share of the L2, larger, at which all of them are read again")
+            .optional()
+            .in(0.05, 8),
+        field("warp_softmax", &C::warp_softmax,
+              "share of the reached bandwidth of a framework's softmax with a row in a warp's registers")
+            .optional()
+            .in(0.3, 1),
+        field("pass_issue", &C::pass_issue,
+              "cycles a resident thread of a framework's pass over a row, issue slots of its loop and reduction")
+            .optional()
+            .in(0, 64),
+        field("pass_step", &C::pass_step, "latency of each load, one after another, of such a pass")
+            .optional()
+            .at_most(100000_cycles),
         field("fixed", &C::fixed, "start and end of the kernel").at_most(1_ms));
   }
 };

@@ -18,6 +18,7 @@
 #include "hw_models/kernels/optimizer_update.hpp"
 #include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/rotary.hpp"
+#include "hw_models/kernels/sampling.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "hw_models/kernels/unscale.hpp"
 #include "sim/core/errors.hpp"
@@ -30,6 +31,7 @@ std::span<const KernelFamily* const> kernel_families() {
       &quantize_family(),     &norm_family(),      &activation_family(),    &rotary_family(),
       &element_wise_family(), &embedding_family(), &cross_entropy_family(), &optimizer_update_family(),
       &cast_family(),         &softmax_family(),   &dropout_family(),       &unscale_family(),
+      &sampling_family(),
   };
   return families;
 }

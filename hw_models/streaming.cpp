@@ -3,6 +3,7 @@
 #include "hw_models/streaming.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hw_models/operating_point.hpp"
 
@@ -11,54 +12,123 @@ namespace warploom {
 namespace {
 
 struct Terms {
-  double memory = 0;        // seconds that HBM needs
+  double memory = 0;        // seconds that HBM and L2 need
   double instructions = 0;  // seconds that the SMs in use need to issue the loads and stores
   double arithmetic = 0;    // seconds that vector and special function units need
+  double unpaced = 0;       // seconds of memory that no instructions limit
+  double passes = 0;        // seconds of issue and latency of passes over rows
+
+  double busy() const {
+    const double stream = std::max({memory - unpaced, instructions, arithmetic}) + unpaced;
+    return passes > 0 ? std::hypot(stream, passes) : stream;
+  }
 };
+
+// Of what the blocks' later passes read: the share that the caches no longer hold.
+double share_read_again(const RowPasses& rows, const DeviceSpec& device, double resident) {
+  const double in_l1 = resident * static_cast<double>(rows.row.count());
+  if (rows.tries_l1 && in_l1 <= static_cast<double>(device.sm.shared_memory.count())) return 0;
+  const StreamingConstants& constants = device.architecture.streaming;
+  const double filled = device.sm.count * resident * static_cast<double>(rows.held.count()) /
+                        static_cast<double>(device.l2.capacity.count());
+  return std::clamp((filled - constants.l2_rows) / (constants.l2_rows_none - constants.l2_rows), 0.0, 1.0);
+}
+
+double resident_blocks(const RowPasses& rows, const DeviceSpec& device) {
+  return std::max(1, device.sm.threads / rows.threads);
+}
+
+Bytes memory_bytes(const StreamingWork& work, const DeviceSpec& device) {
+  if (!work.rows) return work.bytes();
+  return work.bytes() +
+         work.rows->read_again * share_read_again(*work.rows, device, resident_blocks(*work.rows, device));
+}
+
+// Loops that wait for each load, as the memory fills up (the fourth power: a queue's knee).
+double waiting_seconds(const StreamingWork& work, const DeviceSpec& device, double memory, double sms,
+                       Frequency clock) {
+  const double latency = work.share_in_l2 * device.l2.latency.value() +
+                         (1 - work.share_in_l2) * device.memory.latency.value() +
+                         device.architecture.streaming.load_issue.value();
+  const double waiting =
+      static_cast<double>(work.read.count()) / (sms * work.bytes_in_flight_per_sm) * latency / clock.value();
+  return std::pow(std::pow(memory, 4) + std::pow(waiting, 4), 0.25);
+}
+
+double pass_seconds(const StreamingWork& work, const DeviceSpec& device, Frequency clock) {
+  const RowPasses& rows = *work.rows;
+  const StreamingConstants& constants = device.architecture.streaming;
+  const auto blocks = static_cast<double>(work.blocks);
+  const double resident = std::min(resident_blocks(rows, device), std::ceil(blocks / device.sm.count));
+  const double waves = std::max(1.0, blocks / (device.sm.count * resident));
+  const double pass =
+      constants.pass_issue * resident * rows.threads + static_cast<double>(rows.steps) * constants.pass_step.value();
+  return waves * rows.passes * pass / clock.value();
+}
 
 Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, Frequency clock) {
   Terms terms;
   const auto bytes = static_cast<double>(work.bytes().count());
-  terms.memory = bytes * ((1 - work.share_in_l2) / device.reached_bandwidth().value() +
-                          work.share_in_l2 / device.l2_bandwidth_at(clock).value());
-  terms.instructions = bytes / (sms * work.bytes_per_cycle_per_sm * clock.value());
+  const auto written = static_cast<double>(work.written.count());
+  const double written_share = work.written_share_in_l2.value_or(work.share_in_l2);
+  const double in_l2 = (bytes - written) * work.share_in_l2 + written * written_share;
+  const double in_memory = static_cast<double>(memory_bytes(work, device).count()) - in_l2;
+  terms.memory = in_memory / (work.memory_share * device.reached_bandwidth().value()) +
+                 in_l2 / device.l2_bandwidth_at(clock).value();
+  if (work.bytes_in_flight_per_sm > 0) terms.memory = waiting_seconds(work, device, terms.memory, sms, clock);
+  const auto paced = static_cast<double>(work.paced.value_or(work.bytes()).count());
+  terms.unpaced = bytes > 0 ? terms.memory * (1 - paced / bytes) : 0;
+  terms.instructions = paced / (sms * work.bytes_per_cycle_per_sm * clock.value());
   terms.arithmetic =
       std::max(work.vector_flops / (2 * device.sm.vector_lanes), work.exponentials / device.sm.special_function_lanes) /
       (sms * clock.value());
+  if (work.rows) terms.passes = pass_seconds(work, device, clock);
   return terms;
 }
 
 }  // namespace
 
+double share_found_in_l2(Bytes bytes, const DeviceSpec& device) {
+  // From all to nothing over so much more: an LRU-like cache thrashes at once (H100, L40S: quantize.csv).
+  constexpr double fade = 0.22;
+  const double filled = static_cast<double>(bytes.count()) /
+                        (static_cast<double>(device.l2.capacity.count()) * device.architecture.streaming.l2_found);
+  return std::clamp(1 - (filled - 1) / fade, 0.0, 1.0);
+}
+
 KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
   const double sms =
       work.blocks > 0 ? std::min<double>(device.sm.count, static_cast<double>(work.blocks)) : device.sm.count;
   const double start = device.architecture.streaming.fixed.seconds();
-  const auto latency_at = [&](Frequency clock) { return start + device.memory.latency.value() / clock.value(); };
+  const auto latency_at = [&](Frequency clock) {
+    return start +
+           (device.memory.latency.value() + (work.loads_in_a_row - 1) * device.l2.latency.value()) / clock.value();
+  };
   const auto seconds_at = [&](Frequency clock) {
-    const Terms terms = terms_at(work, device, sms, clock);
-    return latency_at(clock) + std::max({terms.memory, terms.instructions, terms.arithmetic});
+    return latency_at(clock) + terms_at(work, device, sms, clock).busy();
   };
   const auto& energy = device.architecture.energy;
-  const auto bytes = static_cast<double>(work.bytes().count());
+  const Bytes moved = memory_bytes(work, device);
+  const auto bytes = static_cast<double>(moved.count());
   const Activity activity{energy.vector_flop * work.vector_flops + energy.l2_byte * bytes, energy.memory_byte * bytes};
   const OperatingPoint point = operating_point(device, activity, seconds_at);
   const Terms terms = terms_at(work, device, sms, point.clock);
-  const double busy = std::max({terms.memory, terms.instructions, terms.arithmetic});
+  const double busy = terms.busy();
 
   KernelCost cost;
   cost.duration = Time::from_seconds(point.seconds);
   // The SMs that keep HBM, or themselves, as busy as it gets.
   cost.sm_share =
       busy > 0 ? std::min(1.0, std::max(terms.instructions, terms.arithmetic) / busy) * sms / device.sm.count : 0;
-  cost.hbm_bytes = work.bytes();
-  cost.l2_bytes = work.bytes();
+  cost.hbm_bytes = moved;
+  cost.l2_bytes = moved;
   cost.flops = Flops(work.vector_flops);
   cost.power = point.power;
-  cost.bound_by = latency_at(point.clock) > busy ? Bound::latency
-                  : terms.memory >= busy         ? Bound::hbm
-                  : terms.arithmetic >= busy     ? Bound::vector
-                                                 : Bound::operand_bandwidth;
+  cost.bound_by = latency_at(point.clock) > busy                                   ? Bound::latency
+                  : terms.passes > terms.memory                                    ? Bound::latency
+                  : terms.memory >= std::max(terms.instructions, terms.arithmetic) ? Bound::hbm
+                  : terms.arithmetic >= terms.instructions                         ? Bound::vector
+                                                                                   : Bound::operand_bandwidth;
   return cost;
 }
 

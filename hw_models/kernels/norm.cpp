@@ -3,12 +3,15 @@
 //
 // Equations, x = rows x width elements: forward reads x and writes y; backward reads x and dy and writes dx. RMS: 4
 // vector FLOPs an element forward, 10 backward; layer norm 7 and 14. One block a row. Assumes that the second look at a
-// row hits the L1 or L2, and neglects weights and their gradients (width elements). Source: fused kernels of Apex and
-// vLLM; rates fitted on vLLM's RMS norm.
+// row hits the L1 or L2, and neglects weights and their gradients (width elements). A framework's layer norm is 128
+// threads a row with loads of four elements, once for the moments and once for the result, so that rows in flight
+// beyond the L2 are read twice. Source: fused kernels of Apex and vLLM, rates fitted on vLLM's RMS norm; PyTorch's
+// vectorized_layer_norm_kernel, whose block shape the rows of memory_bound_fp32.csv show.
 #include "hw_models/kernels/norm.hpp"
 
 #include "hw_models/kernels/streaming_family.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -16,10 +19,28 @@ namespace {
 
 constexpr std::uint32_t layer_flag = 1;
 constexpr std::uint32_t backward_flag = 2;
+constexpr std::uint32_t framework_flag = 4;
 
 NormShape shape_of(const Kernel& kernel) {
-  return {kernel.size[0], kernel.size[1], (kernel.flags & layer_flag) != 0 ? NormKind::layer : NormKind::rms,
-          (kernel.flags & backward_flag) != 0, kernel.input};
+  return {kernel.size[0],
+          kernel.size[1],
+          (kernel.flags & layer_flag) != 0 ? NormKind::layer : NormKind::rms,
+          (kernel.flags & backward_flag) != 0,
+          kernel.input,
+          (kernel.flags & framework_flag) != 0};
+}
+
+RowPasses framework_passes(const NormShape& shape, Bytes tensor) {
+  constexpr int threads = 128;
+  constexpr std::int64_t elements_a_load = 4;
+  RowPasses rows;
+  rows.threads = threads;
+  rows.passes = 2;
+  rows.steps = (shape.width + threads * elements_a_load - 1) / (threads * elements_a_load);
+  rows.row = bytes_of({shape.width}, shape.type);
+  rows.held = rows.row * 2;
+  rows.read_again = tensor;
+  return rows;
 }
 
 class Norm final : public StreamingFamily {
@@ -38,8 +59,15 @@ class Norm final : public StreamingFamily {
     static constexpr KernelFlag list[] = {
         {"layer", layer_flag, "layer norm; without: RMS norm"},
         {"backward", backward_flag, "the gradient"},
+        {"framework", framework_flag, "PyTorch's own layer norm, not a fused one of a serving or training library"},
     };
     return list;
+  }
+
+  void check_together(const Kernel& kernel) const override {
+    const NormShape shape = shape_of(kernel);
+    if (shape.framework && (shape.kind != NormKind::layer || shape.backward))
+      throw UserError("norm: `framework` goes with `layer` and without `backward`");
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
@@ -51,8 +79,11 @@ class Norm final : public StreamingFamily {
     work.read = tensor * (shape.backward ? 2 : 1);
     work.written = tensor;
     work.vector_flops = elements * (shape.backward ? (is_rms ? 10 : 14) : (is_rms ? 4 : 7));
-    work.bytes_per_cycle_per_sm = constants.norm;
     work.blocks = shape.rows;
+    if (shape.framework)
+      work.rows = framework_passes(shape, tensor);
+    else
+      work.bytes_per_cycle_per_sm = constants.norm;
     return work;
   }
 };
@@ -65,7 +96,8 @@ Kernel norm(const NormShape& shape) {
   kernel.size = {shape.rows, shape.width};
   kernel.input = shape.type;
   kernel.output = shape.type;
-  kernel.flags = (shape.kind == NormKind::layer ? layer_flag : 0) | (shape.backward ? backward_flag : 0);
+  kernel.flags = (shape.kind == NormKind::layer ? layer_flag : 0) | (shape.backward ? backward_flag : 0) |
+                 (shape.framework ? framework_flag : 0);
   return kernel;
 }
 

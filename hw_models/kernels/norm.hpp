@@ -18,6 +18,8 @@ struct NormShape {
   NormKind kind = NormKind::rms;
   bool backward = false;
   DataType type = DataType::bf16;
+  bool framework =
+      false;  // layer norm, forward: PyTorch's own kernel, not a fused one of a serving or training library
 };
 
 Kernel norm(const NormShape& shape);

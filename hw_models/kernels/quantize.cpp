@@ -2,13 +2,19 @@
 // What quantising activations costs: a stream over the values, and fixed costs of several small kernels where a
 // framework searches the scale.
 //
-// Equation: as streaming.hpp, with bytes = rows x width x (bytes of `from` + bytes of `to`) + 4 B a scale; the search
-// for a tensor's scale reads the values and adds `scale_search_fixed`. B depends on how the kernel searches: `quantize`
-// (a row), `quantize_block` (blocks of a row). Assumes that a row stays in registers between search and division.
-// Source: quantize.csv and gemm_quantized.csv of aiconfigurator@095f58a5.
+// Equation: as streaming.hpp, with bytes = rows x width x (bytes of `from` + bytes of `to`) + 4 B a scale. One scale a
+// row or block: B depends on how the kernel searches (`quantize`, `quantize_block`, `quantize_4bit`); a row stays in
+// registers between search and division. One scale a tensor is two kernels. The search: 1,024 threads a block, each
+// waiting for `scale_search_loads` values of 2 B at a time, and a memset and one atomic a block (`scale_search_fixed`).
+// The division: blocks of 256 threads and 8 values a thread, whose starts set its pace (`quantize_cast`) until all of
+// at most 65,536 blocks have started; what is left goes as fast as memory. Behind the search it finds in the L2 what of
+// the values fits: the last blocks' slices, spread over the tensor, so that the share falls with a power of the size.
+// Source: TensorRT-LLM's cudaFp8Utils.cu (Apache-2.0) for the kernels; quantize.csv and gemm_quantized.csv of
+// aiconfigurator@095f58a5 for the constants.
 #include "hw_models/kernels/quantize.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "hw_models/kernels/streaming_family.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
@@ -20,7 +26,10 @@ namespace {
 constexpr std::uint32_t scale_flag = 1;
 constexpr std::uint32_t cast_flag = 2;
 constexpr std::uint32_t warm_flag = 4;
+constexpr std::uint32_t after_search_flag = 8;
 constexpr std::int64_t scale_bytes = 4;
+constexpr int search_threads = 1024;                       // of a block
+constexpr std::int64_t first_values = 65'536L * 256L * 8;  // that blocks of the division begin with, at most
 
 QuantizeShape shape_of(const Kernel& kernel) {
   QuantizeShape shape;
@@ -33,6 +42,7 @@ QuantizeShape shape_of(const Kernel& kernel) {
                : (kernel.flags & cast_flag) != 0 ? QuantizePart::cast
                                                  : QuantizePart::both;
   shape.is_warm = (kernel.flags & warm_flag) != 0;
+  shape.after_search = (kernel.flags & after_search_flag) != 0;
   return shape;
 }
 
@@ -43,7 +53,6 @@ StreamingWork work_of(const QuantizeShape& shape, const StreamingConstants& cons
   work.vector_flops = 2 * values;
   if (shape.part == QuantizePart::scale) {
     work.written = Bytes(scale_bytes);
-    work.bytes_per_cycle_per_sm = constants.scale_search;
     return work;
   }
   work.written = bytes_of({shape.rows, shape.width}, shape.to);
@@ -53,7 +62,24 @@ StreamingWork work_of(const QuantizeShape& shape, const StreamingConstants& cons
                                 : bits(shape.to) < 8             ? constants.quantize_4bit
                                 : shape.block > 0                ? constants.quantize_block
                                                                  : constants.quantize;
+  if (shape.part == QuantizePart::cast) {
+    work.memory_share = constants.quantize_cast_memory;
+    work.paced = work.bytes() * std::min(1.0, static_cast<double>(first_values) / values);
+  }
   return work;
+}
+
+// What the L2 holds of the values when the kernel begins, and of the results when it is done.
+void find_in_l2(StreamingWork& work, const QuantizeShape& shape, const DeviceSpec& device) {
+  const Bytes values = bytes_of({shape.rows, shape.width}, shape.from);
+  const Bytes round = values + bytes_of({shape.rows, shape.width}, shape.to);  // between two runs of a benchmark
+  if (shape.is_warm) work.share_in_l2 = share_found_in_l2(round, device);
+  if (shape.part == QuantizePart::cast && shape.after_search) {
+    constexpr double power = 3;  // between what H100 (sharper) and L40S (gentler) show
+    const double room = static_cast<double>(device.l2.capacity.count()) * device.architecture.streaming.l2_found;
+    work.written_share_in_l2 = work.share_in_l2;
+    work.share_in_l2 = std::min(1.0, std::pow(room / static_cast<double>(values.count()), power));
+  }
 }
 
 class Quantize final : public KernelFamily {
@@ -71,9 +97,10 @@ class Quantize final : public KernelFamily {
   }
   std::span<const KernelFlag> flags() const override {
     static constexpr KernelFlag list[] = {
-        {"scale", scale_flag, "only the search for a tensor's scale, by single operators of a framework"},
+        {"scale", scale_flag, "only the search for a tensor's scale"},
         {"cast", cast_flag, "only the division by a known scale"},
         {"warm", warm_flag, "what fits the L2 is still there, as when one tensor is quantised again and again"},
+        {"after_search", after_search_flag, "with `cast`: the search has just left in the L2 what fits"},
     };
     return list;
   }
@@ -85,12 +112,14 @@ class Quantize final : public KernelFamily {
     const QuantizeShape shape = shape_of(kernel);
     const StreamingConstants& constants = device.architecture.streaming;
     StreamingWork work = work_of(shape, constants);
-    if (shape.is_warm) {
-      const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-      work.share_in_l2 = std::clamp(2 - static_cast<double>(work.bytes().count()) / kept, 0.0, 1.0);
+    find_in_l2(work, shape, device);
+    if (shape.part == QuantizePart::scale) {
+      const int resident = std::max(1, device.sm.threads / search_threads) * search_threads;
+      work.bytes_in_flight_per_sm = resident * constants.scale_search_loads * bits(shape.from) / 8;
     }
     KernelCost cost = streaming_cost(work, device);
     if (shape.part == QuantizePart::scale) cost.duration += constants.scale_search_fixed;
+    if (shape.part == QuantizePart::cast) cost.duration += constants.quantize_cast_fixed;
     if (shape.part == QuantizePart::both)
       cost.duration += bits(shape.to) < 8 ? constants.quantize_4bit_fixed
                        : shape.block > 0  ? constants.quantize_block_fixed
@@ -110,7 +139,7 @@ Kernel quantize(const QuantizeShape& shape) {
   kernel.flags = (shape.part == QuantizePart::scale  ? scale_flag
                   : shape.part == QuantizePart::cast ? cast_flag
                                                      : 0) |
-                 (shape.is_warm ? warm_flag : 0);
+                 (shape.is_warm ? warm_flag : 0) | (shape.after_search ? after_search_flag : 0);
   return kernel;
 }
 

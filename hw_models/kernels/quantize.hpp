@@ -11,7 +11,7 @@ namespace warploom {
 class KernelFamily;
 
 enum class QuantizePart : std::uint8_t {
-  scale,  // only the search for the largest value of a tensor, by single operators of a framework
+  scale,  // only the search for the largest value of a tensor
   cast,   // only the division by a known scale
   both,   // one kernel that finds the scale of its row or block and divides
 };
@@ -23,7 +23,8 @@ struct QuantizeShape {
   DataType from = DataType::bf16;
   DataType to = DataType::fp8;
   QuantizePart part = QuantizePart::both;
-  bool is_warm = false;  // the same tensor again and again: what fits the L2 is still there
+  bool is_warm = false;       // the same tensor again and again: what fits the L2 is still there
+  bool after_search = false;  // cast: right behind the search, which left in the L2 what fits
 };
 
 Kernel quantize(const QuantizeShape& shape);

@@ -2,7 +2,8 @@
 // What a rotary embedding costs: queries and keys rotated in place.
 //
 // Equation: reads and writes tokens x heads x head_dim elements; 3 vector FLOPs an element (4 products and 2 sums a
-// pair). Neglects the table of sines and cosines, which all heads share. Source: rates fitted on vLLM's kernel.
+// pair). A block waits three times for memory: for its token's place, for the angles there, for the values. Neglects
+// the traffic of the table of sines and cosines, which all heads share. Source: rates fitted on vLLM's kernel.
 #include "hw_models/kernels/rotary.hpp"
 
 #include "hw_models/kernels/streaming_family.hpp"
@@ -36,6 +37,7 @@ class Rotary final : public StreamingFamily {
     work.vector_flops = 3.0 * static_cast<double>(shape.tokens) * static_cast<double>(shape.heads) *
                         static_cast<double>(shape.head_dim);
     work.bytes_per_cycle_per_sm = constants.rotary;
+    work.loads_in_a_row = 3;  // the token's place, its angles, and their values
     work.blocks = shape.tokens;
     return work;
   }

@@ -17,6 +17,7 @@ struct SoftmaxShape {
   bool causal = false;        // row i sees the columns up to i + width - rows; the others become zero
   bool backward = false;
   DataType type = DataType::bf16;
+  bool framework = false;  // forward, all keys: PyTorch's own kernel, not a fused one of a training library
 };
 
 Kernel softmax(const SoftmaxShape& shape);

@@ -7,6 +7,10 @@
 
 namespace warploom {
 
+// Of all streaming families' kernels: their inputs were written just before, and what fits the L2 is still there. Set
+// by who knows the kernel before; no option of a family.
+inline constexpr std::uint32_t warm_stream_flag = 1U << 31;
+
 class StreamingFamily : public KernelFamily {
  public:
   virtual StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const = 0;
@@ -14,7 +18,9 @@ class StreamingFamily : public KernelFamily {
   Flops flops(const Kernel& kernel) const final { return Flops(work(kernel, {}).vector_flops); }
   Bytes bytes(const Kernel& kernel) const final { return work(kernel, {}).bytes(); }
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const final {
-    return streaming_cost(work(kernel, device.architecture.streaming), device);
+    StreamingWork streaming = work(kernel, device.architecture.streaming);
+    if ((kernel.flags & warm_stream_flag) != 0) streaming.share_in_l2 = share_found_in_l2(streaming.bytes(), device);
+    return streaming_cost(streaming, device);
   }
 };
 
