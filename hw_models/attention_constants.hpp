@@ -73,6 +73,39 @@ struct DecodeConstants {
   }
 };
 
+// Latent attention whose queries work on the latent itself, where its kernels differ from those of usual heads.
+struct LatentConstants {
+  double stream = 1;
+  double stream_8bit = 1;
+  double converted_per_cycle = 0;
+  int few_heads = 0;
+  int few_heads_tile = 16;
+  double query_copies = 0;
+  Time scheduling;
+  static auto fields() {
+    using C = LatentConstants;
+    return field_list(
+        field("stream", &C::stream, "share of the reached bandwidth that latents of 16 bits reach")
+            .optional()
+            .in(0.1, 1.1),
+        field("stream_8bit", &C::stream_8bit, "the same of 8 bits").optional().in(0.1, 1.1),
+        field("converted_per_cycle", &C::converted_per_cycle,
+              "elements of 8-bit latents that are converted, a clock and SM; 0: as usual keys")
+            .optional()
+            .in(0, 4096),
+        field("few_heads", &C::few_heads, "up to so many heads have tiles of their own size").optional().in(0, 1024),
+        field("few_heads_tile", &C::few_heads_tile, "heads of such a tile; each reads the latents")
+            .optional()
+            .in(1, 1024),
+        field("query_copies", &C::query_copies, "times that the queries are copied before, to join their parts")
+            .optional()
+            .in(0, 8),
+        field("scheduling", &C::scheduling, "kernels that plan a serving engine's batch before")
+            .optional()
+            .at_most(1_ms));
+  }
+};
+
 struct AttentionConstants {
   int tile_queries = 128;
   int tile_keys = 128;
@@ -96,6 +129,7 @@ struct AttentionConstants {
   Time fixed;
   Time scheduling;
   DecodeConstants decode;
+  LatentConstants latent;
   static auto fields() {
     using C = AttentionConstants;
     return field_list(
@@ -144,7 +178,8 @@ struct AttentionConstants {
         field("scheduling", &C::scheduling, "kernels that plan a serving engine's batch before")
             .optional()
             .at_most(1_ms),
-        field("decode", &C::decode, "few queries against many keys"));
+        field("decode", &C::decode, "few queries against many keys"),
+        field("latent", &C::latent, "few queries against latents").optional());
   }
 };
 

@@ -1,91 +1,258 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads alike, or as a power law has them.
+// Loads alike, or drawn from a power law.
 //
-// Equation: load x with density ~ x^-a between 1 and 0.8 tokens (0.01 and 2 where there are fewer assignments than
-// experts), that is x(u) = ((h^(1-a) - l^(1-a)) u + l^(1-a))^(1/(1-a)) at u = (i + 1/2) / experts, scaled to all
-// assignments, rounded, at most all tokens. Which expert has which load is a fixed shuffle. Source: the routing that
-// aiconfigurator's collectors draw at random.
+// Alike: token t goes to experts t + i experts / top_k, i < top_k; fewer tokens than experts / top_k spread out.
+// Power law: load x with density ~ x^-a between 1 and 0.8 tokens (0.01 and 2 where there are no more assignments than
+// experts), x(u) = ((h^(1-a) - l^(1-a)) u + l^(1-a))^(1/(1-a)), scaled to all assignments, rounded, at most all tokens;
+// what is over or missing goes by `leftovers`. The device with the most tokens comes first. Tokens take experts from
+// the one with the most to the one with the least, all tokens of an expert in a row. With groups a token then keeps to
+// the half of them with most of its two best experts, and ties take the first: what a router makes of such logits.
+// Source: the routing that aiconfigurator's collectors draw (collector/helper.py); DeepSeek-V3, arXiv:2412.19437.
 #include "hw_models/kernels/expert_loads.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 namespace warploom {
 
 namespace {
 
-std::vector<double> shares(const Routing& routing) {
-  const auto experts = static_cast<std::size_t>(routing.experts);
-  std::vector<double> result(experts, 1.0 / static_cast<double>(routing.experts));
-  if (routing.exponent <= 0) return result;
+using Counts = std::vector<std::int64_t>;
+
+constexpr int draws = 8;
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+// splitmix64: the same on every machine.
+class Uniform {
+ public:
+  explicit Uniform(std::uint64_t seed) : state_(seed) {}
+  double next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::int64_t stride_of(const Routing& routing) { return (routing.experts + routing.top_k - 1) / routing.top_k; }
+
+std::int64_t alike_expert(const Routing& routing, std::int64_t token, std::int64_t choice) {
+  const std::int64_t stride = stride_of(routing);
+  if (routing.tokens >= stride) return (token + choice * stride) % routing.experts;
+  return (token * stride / routing.tokens + choice * stride) % routing.experts;
+}
+
+Counts alike(const Routing& routing) {
+  Counts counts(index(routing.experts), routing.tokens / routing.experts * routing.top_k);
+  const std::int64_t rest = routing.tokens % routing.experts;
+  if (routing.tokens < stride_of(routing)) {
+    for (std::int64_t token = 0; token < rest; ++token) {
+      for (std::int64_t i = 0; i < routing.top_k; ++i) ++counts[index(alike_expert(routing, token, i))];
+    }
+    return counts;
+  }
+  // One more each for `rest` experts from every start.
+  Counts starts(counts.size());
+  for (std::int64_t i = 0; i < routing.top_k; ++i) ++starts[index(alike_expert(routing, 0, i))];
+  std::int64_t running = 0;
+  for (std::int64_t back = 1; back < rest; ++back) running += starts[index(routing.experts - back)];
+  for (std::int64_t expert = 0; expert < routing.experts && rest > 0; ++expert) {
+    running += starts[index(expert)];
+    counts[index(expert)] += running;
+    running -= starts[index((expert - rest + 1 + routing.experts) % routing.experts)];
+  }
+  return counts;
+}
+
+Counts rounded_power_law(const Routing& routing, Uniform& uniform) {
   const bool is_dense = routing.tokens * routing.top_k > routing.experts;
   const double low = is_dense ? 1 : 0.01;
-  const double high = is_dense ? std::max(1.1, 0.8 * static_cast<double>(routing.tokens)) : 2;
+  const double high = is_dense ? std::max(1.1, 0.8 * as_double(routing.tokens)) : 2;
   const double power = std::abs(1 - routing.exponent) < 1e-6 ? 1e-6 : 1 - routing.exponent;
   const double from = std::pow(low, power);
   const double to = std::pow(high, power);
-  double sum = 0;
-  for (std::size_t i = 0; i < experts; ++i) {
-    const double u = (static_cast<double>(i) + 0.5) / static_cast<double>(routing.experts);
-    result[i] = std::pow((to - from) * u + from, 1 / power);
-    sum += result[i];
-  }
-  for (double& share : result) share /= sum;
-  return result;
+  std::vector<double> shares(index(routing.experts));
+  for (double& share : shares) share = std::pow((to - from) * uniform.next() + from, 1 / power);
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  Counts counts(shares.size());
+  std::transform(shares.begin(), shares.end(), counts.begin(),
+                 [&](double share) { return std::llround(share / sum * as_double(routing.tokens * routing.top_k)); });
+  return counts;
 }
 
-// Whole tokens, most at the experts with the largest shares, none above all tokens.
-std::vector<std::int64_t> whole(const std::vector<double>& shares, const Routing& routing) {
-  const std::int64_t all = routing.tokens * routing.top_k;
-  std::vector<std::int64_t> loads(shares.size());
-  std::int64_t given = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    loads[i] = std::min(routing.tokens, static_cast<std::int64_t>(shares[i] * static_cast<double>(all)));
-    given += loads[i];
-  }
-  for (bool has_room = true; given < all && has_room;) {
-    has_room = false;
-    const std::int64_t open =
-        std::count_if(loads.begin(), loads.end(), [&](auto load) { return load < routing.tokens; });
-    if (open == 0) break;
-    const std::int64_t each = std::max<std::int64_t>(1, (all - given) / open);
-    for (std::size_t i = shares.size(); i-- > 0 && given < all;) {
-      const std::int64_t more = std::min({each, routing.tokens - loads[i], all - given});
-      loads[i] += more;
-      given += more;
-      has_room = has_room || more > 0;
+// Lifts the lowest, up to `most` each; returns what found no room.
+std::int64_t fill_lowest(std::span<std::int64_t> counts, std::int64_t amount, std::int64_t most) {
+  while (amount > 0) {
+    const std::int64_t lowest = *std::min_element(counts.begin(), counts.end());
+    if (lowest >= most) break;
+    std::int64_t next = most;
+    std::int64_t many = 0;
+    for (const std::int64_t count : counts) {
+      if (count > lowest) next = std::min(next, count);
+      many += count == lowest ? 1 : 0;
+    }
+    const std::int64_t each = std::min(next - lowest, amount / many);
+    std::int64_t rest = each < next - lowest ? amount - each * many : 0;
+    amount -= each * many + rest;
+    for (std::int64_t& count : counts) {
+      if (count != lowest) continue;
+      count += each + (rest > 0 ? 1 : 0);
+      rest -= rest > 0 ? 1 : 0;
     }
   }
-  return loads;
+  return amount;
 }
 
-// Fisher and Yates with a multiplicative generator: the same on every machine.
-void shuffle(std::vector<std::int64_t>& values) {
-  std::uint64_t state = 0x9e3779b97f4a7c15ULL;
-  for (std::size_t i = values.size(); i > 1; --i) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    std::swap(values[i - 1], values[static_cast<std::size_t>((state >> 33) % i)]);
+void give_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) {
+  const std::int64_t devices = routing.experts / routing.local_experts;
+  for (std::int64_t before = amount + 1; amount > 0 && amount < before;) {
+    before = amount;
+    for (std::int64_t device = 0; device < devices; ++device) {
+      const std::int64_t part = before / devices + (device < before % devices ? 1 : 0);
+      const std::span<std::int64_t> own{counts.data() + device * routing.local_experts, index(routing.local_experts)};
+      amount -= part - fill_lowest(own, part, routing.tokens);
+    }
   }
 }
 
-}  // namespace
+void take_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) {
+  const std::int64_t devices = routing.experts / routing.local_experts;
+  for (std::int64_t turn = 0; amount > 0; ++turn) {
+    const auto first = counts.begin() + turn % devices * routing.local_experts;
+    const auto largest = std::max_element(first, first + routing.local_experts);
+    if (*largest == 0) continue;
+    --*largest;
+    --amount;
+  }
+}
 
-std::vector<std::int64_t> expert_loads(const Routing& routing) {
-  std::vector<std::int64_t> loads = whole(shares(routing), routing);
-  if (routing.local_experts >= routing.experts) return loads;
-  if (routing.exponent > 0) shuffle(loads);
-  const auto local = static_cast<std::ptrdiff_t>(routing.local_experts);
-  auto heaviest = loads.begin();
+std::vector<std::size_t> largest_first(const Counts& counts) {
+  std::vector<std::size_t> order(counts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return counts[a] > counts[b]; });
+  return order;
+}
+
+// What is over all tokens fills up the experts with the least; what rounding leaves adds one to each of them by turns.
+void settle_one_by_one(Counts& counts, std::int64_t over, std::int64_t missing, std::int64_t tokens) {
+  std::vector<std::size_t> order = largest_first(counts);
+  for (auto it = order.rbegin(); it != order.rend() && over > 0; ++it) {
+    const std::int64_t more = std::min(over, tokens - counts[*it]);
+    counts[*it] += more;
+    over -= more;
+  }
+  order = largest_first(counts);
+  for (bool has_room = true; missing > 0 && has_room;) {
+    has_room = false;
+    for (auto it = order.rbegin(); it != order.rend() && missing > 0; ++it) {
+      if (counts[*it] >= tokens) continue;
+      ++counts[*it];
+      --missing;
+      has_room = true;
+    }
+  }
+  for (auto it = order.rbegin(); missing < 0; ++missing) {
+    auto& smallest = counts[*it];
+    --(smallest > 0 ? smallest : *std::max_element(counts.begin(), counts.end()));
+    if (++it == order.rend()) it = order.rbegin();
+  }
+}
+
+Counts drawn(const Routing& routing, Uniform& uniform) {
+  Counts counts = rounded_power_law(routing, uniform);
+  std::int64_t over = 0;
+  for (std::int64_t& count : counts) {
+    over += std::max<std::int64_t>(0, count - routing.tokens);
+    count = std::min(count, routing.tokens);
+  }
+  const std::int64_t missing =
+      routing.tokens * routing.top_k - over - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (routing.leftovers == Leftovers::one_by_one) {
+    settle_one_by_one(counts, over, missing, routing.tokens);
+  } else {
+    give_by_turns(counts, over, routing);
+    give_by_turns(counts, std::max<std::int64_t>(missing, 0), routing);
+    take_by_turns(counts, std::max<std::int64_t>(-missing, 0), routing);
+  }
+  auto heaviest = counts.begin();
   std::int64_t most = -1;
-  for (auto it = loads.begin(); loads.end() - it >= local; it += local) {
-    const std::int64_t sum = std::accumulate(it, it + local, std::int64_t{0});
+  for (auto it = counts.begin(); it != counts.end(); it += routing.local_experts) {
+    const std::int64_t sum = std::accumulate(it, it + routing.local_experts, std::int64_t{0});
     if (sum > most) {
       most = sum;
       heaviest = it;
     }
   }
-  return {heaviest, heaviest + local};
+  if (heaviest != counts.begin()) std::swap_ranges(counts.begin(), counts.begin() + routing.local_experts, heaviest);
+  return counts;
+}
+
+// The experts of one token after it has kept to half of the groups: its own there, then the first of them.
+std::vector<std::int64_t> kept_to_groups(const std::vector<std::int64_t>& own, const Routing& routing) {
+  const std::int64_t size = routing.experts / routing.groups;
+  Counts score(index(routing.groups));
+  for (const std::int64_t expert : own) ++score[index(expert / size)];
+  for (std::int64_t& one : score) one = std::min<std::int64_t>(one, 2);
+  std::vector<std::size_t> groups = largest_first(score);
+  groups.resize(index((routing.groups + 1) / 2));
+  std::sort(groups.begin(), groups.end());
+  std::vector<std::int64_t> kept;
+  for (const std::int64_t expert : own) {
+    if (std::binary_search(groups.begin(), groups.end(), index(expert / size))) kept.push_back(expert);
+  }
+  for (const std::size_t group : groups) {
+    const auto first = static_cast<std::int64_t>(group) * size;
+    for (std::int64_t expert = first; expert < first + size && std::ssize(kept) < routing.top_k; ++expert) {
+      if (std::find(own.begin(), own.end(), expert) == own.end()) kept.push_back(expert);
+    }
+  }
+  return kept;
+}
+
+// Every token's choice where there are few tokens, else of a sample.
+Counts grouped(const Counts& counts, const Routing& routing) {
+  constexpr std::int64_t sample = 2048;
+  const std::vector<std::size_t> order = largest_first(counts);
+  Counts ends(order.size());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) ends[i] = sum += counts[order[i]];
+  const std::int64_t asked = std::min(routing.tokens, sample);
+  Counts result(counts.size());
+  std::vector<std::int64_t> own(index(routing.top_k));
+  for (std::int64_t i = 0; i < asked; ++i) {
+    const std::int64_t token = i * routing.tokens / asked;
+    for (std::int64_t choice = 0; choice < routing.top_k; ++choice) {
+      const auto place = std::upper_bound(ends.begin(), ends.end(), choice * routing.tokens + token) - ends.begin();
+      own[index(choice)] =
+          routing.exponent > 0 ? static_cast<std::int64_t>(order[index(place)]) : alike_expert(routing, token, choice);
+    }
+    for (const std::int64_t expert : kept_to_groups(own, routing)) ++result[index(expert)];
+  }
+  for (std::int64_t& count : result) count = count * routing.tokens / asked;
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> expert_loads(const Routing& routing) {
+  const bool is_drawn = routing.exponent > 0;
+  std::vector<Counts> result;
+  Uniform uniform(1);
+  for (int i = 0; i < (is_drawn ? draws : 1); ++i) {
+    Counts counts = is_drawn ? drawn(routing, uniform) : alike(routing);
+    if (routing.groups > 1) counts = grouped(counts, routing);
+    counts.resize(index(routing.local_experts));
+    result.push_back(std::move(counts));
+  }
+  return result;
 }
 
 }  // namespace warploom

@@ -81,7 +81,14 @@ StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const Devic
                                                          device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
   StepCycles cycles;
   cycles.products = 2.0 * tile.m * tile.n * depth / rate;
-  cycles.operands = (tile.m + tile.n) * step_bytes / constants.multicast / l2_rate;
+  // Blocks share what they have in common: B among rows of tiles, of which there may be only one. Vendor libraries have
+  // kernels that avoid that.
+  const auto sharers = [&](std::int64_t size, int part) {
+    if (!shape.is_serving) return constants.multicast;
+    return std::min(constants.multicast, std::ceil(as_double(size) / part));
+  };
+  const double loads = tile.m / sharers(shape.n, tile.n) + tile.n / sharers(shape.m, tile.m);
+  cycles.operands = loads * step_bytes / l2_rate;
   return cycles;
 }
 

@@ -5,8 +5,10 @@
 // to the latent itself (one key of latent + rope elements, whose first `latent` are the value), and its value
 // projection is applied to the result. Else keys and values of all heads are made (one product), each key joined with
 // the shared rotated part (a copy), converted where the cache has 8 bits, and attended to as usual. t = sum of these
-// kernels with their launch gaps; the products only with `projections`. Source: arXiv:2405.04434, vLLM's
-// MLACommonImpl. The parts are those of the families gemm and attention; nothing is fitted.
+// kernels with their launch gaps; the products only with `projections`. The parts are those of the families gemm and
+// attention. Kernels for the latent differ (`latent` of attention_constants.hpp): the bandwidth that they reach, the
+// conversion of 8 bits, tiles of few heads of which each but the first finds the latents in the L2, copies of queries.
+// Source: arXiv:2405.04434, vLLM's MLACommonImpl; the constants of `latent` are fitted.
 #include "hw_models/kernels/mla.hpp"
 
 #include <algorithm>
@@ -138,8 +140,9 @@ class Mla final : public KernelFamily {
     total.sm_share = 0;
     Time longest = Time::zero();
     Energy energy{0};
+    const DeviceSpec special = is_absorbed(shape) ? for_latents(shape, device) : device;
     for (const Kernel& part : parts_of(shape)) {
-      const KernelCost cost = kernel_family(part.family).cost(part, device);
+      const KernelCost cost = kernel_family(part.family).cost(part, special);
       if (cost.duration > longest) {
         longest = cost.duration;
         total.bound_by = cost.bound_by;
@@ -157,11 +160,46 @@ class Mla final : public KernelFamily {
       total.duration += device.launch.graph + cost.duration;
       total.hbm_bytes += cost.hbm_bytes;
     }
-    if (shape.serving) total.duration += device.architecture.attention.scheduling;
+    if (is_absorbed(shape)) total.duration += around_latents(shape, device);
+    if (shape.serving) {
+      total.duration += is_absorbed(shape) ? device.architecture.attention.latent.scheduling
+                                           : device.architecture.attention.scheduling;
+    }
     return total;
   }
 
  private:
+  static bool is_narrow(const MlaShape& shape) { return bits(shape.kv_type.value_or(shape.type)) < bits(shape.type); }
+
+  // The device with what kernels for latents reach of it.
+  static DeviceSpec for_latents(const MlaShape& shape, const DeviceSpec& device) {
+    DeviceSpec special = device;
+    AttentionConstants& attention = special.architecture.attention;
+    const LatentConstants& latent = device.architecture.attention.latent;
+    special.memory.reached *= is_narrow(shape) ? latent.stream_8bit : latent.stream;
+    if (latent.converted_per_cycle > 0) attention.converted_per_cycle = latent.converted_per_cycle;
+    if (shape.heads <= latent.few_heads) attention.decode.tile_queries = latent.few_heads_tile;
+    return special;
+  }
+
+  // Latents again for the second and later tiles of few heads; queries copied to join their parts.
+  static Time around_latents(const MlaShape& shape, const DeviceSpec& device) {
+    const LatentConstants& latent = device.architecture.attention.latent;
+    const DataType stored = shape.kv_type.value_or(shape.type);
+    Time time = Time::zero();
+    if (shape.heads <= latent.few_heads) {
+      const std::int64_t again = (shape.heads + latent.few_heads_tile - 1) / latent.few_heads_tile - 1;
+      const Bytes read = bytes_of({shape.batch, shape.kv_length, shape.latent + shape.rope}, stored) * again;
+      time += read / device.l2_bandwidth_at(device.clock.max);
+    }
+    if (shape.serving) {
+      const Bytes queries =
+          bytes_of({shape.batch, shape.query_length, shape.heads, shape.latent + shape.rope}, shape.type) * 2;
+      time += queries * latent.query_copies / device.reached_bandwidth();
+    }
+    return time;
+  }
+
   // The write to the cache; in prefill the joining of each head's key with the shared rotated part, too.
   static std::vector<StreamingWork> copies_of(const MlaShape& shape, const DeviceSpec& device) {
     const StreamingConstants& constants = device.architecture.streaming;

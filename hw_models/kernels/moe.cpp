@@ -2,14 +2,16 @@
 // What a mixture-of-experts layer costs on the device with the most tokens: two grouped products and passes around
 // them.
 //
-// Equations, expert e with m_e rows, hidden h, intermediate i: products of m_e x 2i x h and m_e x h x i in tiles of
-// bm x bn; bm is the power of two at the mean rows of a busy expert, within the library's bounds.
-//   tile  = 2 bm bn K / (rate x main_loop) + ends     core = max(tile, tiles x tile / SMs)
-//   bytes = weights of the experts that have a token + rows in and out
+// Equations, expert e with m_e rows, hidden h, intermediate i, g = 2 (gate and up) or 1: products of m_e x g i x h and
+// m_e x h x i in tiles of bm x bn by the library's rule (moe_tiles.hpp), averaged over draws of the loads:
+//   tile  = max(2 bm bn K / (rate x main_loop), bn K / conversion rate) + ends
+//   core  = max(tile, tiles x tile / SMs)
+//   bytes = weights of the experts that have a token + rows in and out; where one expert's weights of a product exceed
+//           the kept share of the L2, they are read again for each further tile of rows, at `weights_again`
 //   t     = fixed + sum over both of max(core, bytes / (reached x stream)) + passes' bytes / reached
-// Passes of a plain implementation: activation (reads 2i, writes i a row), sum (reads h a row, writes h a token), at
-// the rows' 16 bits. Loads: expert_loads.hpp. Assumes that a tile of weights is read once, whatever the rows. Source:
-// vLLM's fused_moe and the libraries it calls; constants are fitted.
+// Passes, at the rows' 16 bits: over rows ((g + 1) i + h elements: activation and sum of a plain implementation), over
+// assignments and over tokens (h elements: quantising, permuting, summing). Loads: expert_loads.hpp. Source: vLLM's
+// fused_moe and the libraries it calls; constants are fitted.
 #include "hw_models/kernels/moe.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@
 
 #include "hw_models/kernels.hpp"
 #include "hw_models/kernels/expert_loads.hpp"
+#include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 #include "sim/core/errors.hpp"
@@ -29,45 +32,72 @@ namespace {
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
+constexpr std::uint32_t ungated_flag = 1;
+constexpr std::uint32_t one_by_one_flag = 2;
+
 MoeShape shape_of(const Kernel& kernel) {
   const auto& size = kernel.size;
-  MoeShape shape{size[0], size[1], size[2], size[3], size[4], size[5], size[6]};
+  MoeShape shape{size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7]};
+  shape.is_gated = (kernel.flags & ungated_flag) == 0;
+  shape.leaves_one_by_one = (kernel.flags & one_by_one_flag) != 0;
   shape.type = kernel.output;
   shape.product_type = kernel.input;
   shape.weight_type = kernel.weight;
   return shape;
 }
 
+// Means over the draws.
 struct Loads {
   double rows = 0;  // of this device
   double busy = 0;  // experts that have some
-  std::vector<std::int64_t> of_expert;
+  std::vector<std::vector<std::int64_t>> draws;
+
+  double tiles(double rows_a_tile) const {
+    double sum = 0;
+    for (const auto& draw : draws) {
+      for (const std::int64_t load : draw) sum += std::ceil(as_double(load) / rows_a_tile);
+    }
+    return sum / static_cast<double>(draws.size());
+  }
 };
 
 Loads loads_of(const MoeShape& shape) {
   Loads loads;
-  loads.of_expert = expert_loads(
-      {shape.tokens, shape.top_k, shape.experts, shape.local_experts, static_cast<double>(shape.skew) / 100});
-  for (const std::int64_t load : loads.of_expert) {
-    loads.rows += as_double(load);
-    loads.busy += load > 0 ? 1 : 0;
+  Routing routing{shape.tokens, shape.top_k, shape.experts, shape.local_experts, as_double(shape.skew) / 100};
+  routing.groups = shape.groups;
+  routing.leftovers = shape.leaves_one_by_one ? Leftovers::one_by_one : Leftovers::by_turns;
+  loads.draws = expert_loads(routing);
+  for (const auto& draw : loads.draws) {
+    for (const std::int64_t load : draw) {
+      loads.rows += as_double(load);
+      loads.busy += load > 0 ? 1 : 0;
+    }
   }
+  loads.rows /= static_cast<double>(loads.draws.size());
+  loads.busy /= static_cast<double>(loads.draws.size());
   return loads;
 }
 
-// Weights of one expert: gate, up and down.
-double weight_bytes(const MoeShape& shape) {
-  return 3 * as_double(shape.hidden) * as_double(shape.intermediate) * bits(shape.weight_type) / 8;
+// With scales: of 8 bits for 16 values where 4-bit values are multiplied (NVFP4), else for 32 (MXFP4).
+double weight_bits(const MoeShape& shape) {
+  if (shape.weight_type != DataType::fp4) return bits(shape.weight_type);
+  return shape.product_type == DataType::fp4 ? 4.5 : 4.25;
 }
+
+double gates(const MoeShape& shape) { return shape.is_gated ? 2 : 1; }
+
+// Of one expert.
+double weight_elements(const MoeShape& shape) {
+  return (gates(shape) + 1) * as_double(shape.hidden) * as_double(shape.intermediate);
+}
+double weight_bytes(const MoeShape& shape) { return weight_elements(shape) * weight_bits(shape) / 8; }
 
 class MoeModel {
  public:
   MoeModel(const MoeShape& shape, const DeviceSpec& device)
       : shape_(shape), device_(device), constants_(device.architecture.moe), loads_(loads_of(shape)) {
-    const double mean = loads_.busy > 0 ? loads_.rows / loads_.busy : 1;
-    rows_a_tile_ = std::clamp(std::exp2(std::ceil(std::log2(std::max(1.0, mean)))),
-                              as_double(constants_.tile_tokens_minimum), as_double(constants_.tile_tokens_maximum));
-    for (const std::int64_t load : loads_.of_expert) row_tiles_ += std::ceil(as_double(load) / rows_a_tile_);
+    tile_ = moe_tile(shape, loads_.busy > 0 ? loads_.rows / loads_.busy : 1, constants_);
+    row_tiles_ = loads_.tiles(tile_.rows);
   }
 
   KernelCost cost(Flops flops, Bytes bytes) const {
@@ -100,38 +130,57 @@ class MoeModel {
     double total() const { return products + passes + fixed; }
   };
 
+  // Both, of one grouped product; false: memory bound.
+  struct Product {
+    double seconds = 0;
+    bool is_core_bound = false;
+  };
+
   // Rows x columns x depth of every expert.
-  double core_seconds(double columns, double depth, Frequency clock) const {
-    const double rate = std::min(device_.tensor_flops_per_cycle(shape_.product_type) * constants_.main_loop,
+  Product product(double columns, double depth, Frequency clock) const {
+    const double rate = std::min(device_.tensor_flops_per_cycle(shape_.product_type) * tile_.main_loop,
                                  constants_.most_flops_per_cycle);
-    const double tile = 2 * rows_a_tile_ * constants_.tile_columns * depth / rate + constants_.ends.value();
-    const double tiles = row_tiles_ * std::ceil(columns / constants_.tile_columns);
-    return std::max(tile, tiles * tile / device_.sm.count) / clock.value();
+    double tile = 2 * tile_.rows * tile_.columns * depth / rate;
+    if (constants_.converted_per_cycle > 0) {
+      tile = std::max(tile, tile_.columns * depth / constants_.converted_per_cycle);
+    }
+    tile += constants_.ends.value();
+    const double tiles = row_tiles_ * std::ceil(columns / tile_.columns);
+    const double core = std::max(tile, tiles * tile / device_.sm.count) / clock.value();
+
+    const double weights = columns * depth * weight_bits(shape_) / 8;
+    const double bandwidth = device_.reached_bandwidth().value();
+    const double again = again_share(weights) * (row_tiles_ - loads_.busy) / constants_.weights_again;
+    const double memory = weights * (loads_.busy + again) / (bandwidth * constants_.weight_stream) +
+                          loads_.rows * (depth + columns) * bits(shape_.type) / 8 / bandwidth;
+    return {std::max(core, memory), core > memory};
+  }
+
+  // Of an expert's weights of one product, how much the next tile of rows finds evicted.
+  double again_share(double weights) const {
+    if (constants_.weights_kept <= 0) return 0;
+    return std::clamp(weights / (as_double(device_.l2.capacity.count()) * constants_.weights_kept) - 1, 0.0, 1.0);
   }
 
   double passes_bytes() const {
-    const double all = as_double(shape_.tokens) * as_double(shape_.top_k);
-    const double rows = constants_.touches_all_rows ? all : loads_.rows;
-    const double elements = rows * (3 * as_double(shape_.intermediate) + as_double(shape_.hidden)) +
-                            as_double(shape_.tokens) * as_double(shape_.hidden);
-    return constants_.auxiliary * elements * bits(shape_.type) / 8;
+    const double hidden = as_double(shape_.hidden);
+    const double assignments = as_double(shape_.tokens) * as_double(shape_.top_k);
+    const double rows = constants_.touches_all_rows ? assignments : loads_.rows;
+    const double row = (gates(shape_) + 1) * as_double(shape_.intermediate) + hidden;
+    const double elements = constants_.passes_rows * rows * row + constants_.passes_assignments * assignments * hidden +
+                            constants_.passes_tokens * as_double(shape_.tokens) * hidden;
+    return elements * bits(shape_.type) / 8;
   }
 
   Terms terms_at(Frequency clock) const {
     const double h = as_double(shape_.hidden);
     const double i = as_double(shape_.intermediate);
-    const double weights = loads_.busy * weight_bytes(shape_);
-    const double element = bits(shape_.type) / 8.0;
-    const double bandwidth = device_.reached_bandwidth().value();
-    const double stream = bandwidth * constants_.weight_stream;
-    const double first = core_seconds(2 * i, h, clock);
-    const double second = core_seconds(h, i, clock);
-    const double first_memory = weights * 2 / 3 / stream + loads_.rows * (h + 2 * i) * element / bandwidth;
-    const double second_memory = weights / 3 / stream + loads_.rows * (h + i) * element / bandwidth;
+    const Product first = product(gates(shape_) * i, h, clock);
+    const Product second = product(h, i, clock);
     Terms terms;
-    terms.products = std::max(first, first_memory) + std::max(second, second_memory);
-    terms.is_core_bound = first > first_memory;
-    terms.passes = passes_bytes() / bandwidth;
+    terms.products = first.seconds + second.seconds;
+    terms.is_core_bound = first.is_core_bound;
+    terms.passes = passes_bytes() / device_.reached_bandwidth().value();
     terms.fixed = constants_.fixed.seconds();
     return terms;
   }
@@ -140,7 +189,7 @@ class MoeModel {
   const DeviceSpec& device_;
   const MoeConstants& constants_;
   Loads loads_;
-  double rows_a_tile_ = 1;
+  MoeTile tile_;
   double row_tiles_ = 0;  // over all experts
 };
 
@@ -158,13 +207,21 @@ class Moe final : public KernelFamily {
         {"experts", "of the layer", 8},
         {"local_experts", "on this device", 8},
         {"skew", "100 x the exponent of the power law of loads; 0: all alike", 0, 0},
+        {"groups", "of experts; a token keeps to half of them, as in DeepSeek-V3; 0: free", 0, 0},
+    };
+    return list;
+  }
+  std::span<const KernelFlag> flags() const override {
+    static constexpr KernelFlag list[] = {
+        {"ungated", ungated_flag, "one product instead of gate and up, as in Nemotron-H"},
+        {"one_by_one", one_by_one_flag, "one device gets most of the assignments that rounding leaves over"},
     };
     return list;
   }
 
   void check_together(const Kernel& kernel) const override {
     const MoeShape shape = shape_of(kernel);
-    constexpr std::int64_t most = 1 << 20;
+    constexpr std::int64_t most = 1 << 14;
     if (shape.experts > most) throw UserError(fmt::format("moe: expected `experts` of at most {}", most));
     if (shape.top_k > shape.experts) {
       throw UserError(fmt::format("moe: {} experts a token of only {}", shape.top_k, shape.experts));
@@ -173,11 +230,18 @@ class Moe final : public KernelFamily {
       throw UserError(
           fmt::format("moe: {} experts do not divide among devices of {}", shape.experts, shape.local_experts));
     }
+    if (shape.groups == 0) return;
+    if (shape.groups > shape.experts || shape.experts % shape.groups != 0) {
+      throw UserError(fmt::format("moe: {} experts do not divide into {} groups", shape.experts, shape.groups));
+    }
+    if (shape.top_k > shape.experts / shape.groups * ((shape.groups + 1) / 2)) {
+      throw UserError(fmt::format("moe: half of the groups have fewer than {} experts", shape.top_k));
+    }
   }
 
   Flops flops(const Kernel& kernel) const override {
     const MoeShape shape = shape_of(kernel);
-    return Flops(6 * loads_of(shape).rows * as_double(shape.hidden) * as_double(shape.intermediate));
+    return Flops(2 * loads_of(shape).rows * weight_elements(shape));
   }
 
   // Weights of the experts that have a token, tokens in and out.
@@ -200,7 +264,8 @@ Kernel moe(const MoeShape& shape) {
   Kernel kernel;
   kernel.family = "moe";
   kernel.size = {shape.tokens,  shape.hidden,        shape.intermediate, shape.top_k,
-                 shape.experts, shape.local_experts, shape.skew};
+                 shape.experts, shape.local_experts, shape.skew,         shape.groups};
+  kernel.flags = (shape.is_gated ? 0 : ungated_flag) | (shape.leaves_one_by_one ? one_by_one_flag : 0);
   kernel.input = shape.product_type;
   kernel.weight = shape.weight_type;
   kernel.output = shape.type;

@@ -14,6 +14,7 @@
 #include "hw_models/kernels/expert_loads.hpp"
 #include "hw_models/kernels/mla.hpp"
 #include "hw_models/kernels/moe.hpp"
+#include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "hw_models/kernels/unscale.hpp"
 #include "sim/core/errors.hpp"
@@ -129,25 +130,70 @@ TEST(Mla, PrefillAttendsWithKeysOf192AndValuesOf128) {
 TEST(ExpertLoads, GiveEveryTokenItsExperts) {
   for (const double exponent : {0.0, 1.01, 1.2}) {
     for (const std::int64_t tokens : {1, 7, 100, 65536}) {
-      const auto loads = expert_loads({tokens, 8, 256, 256, exponent});
-      EXPECT_EQ(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), tokens * 8) << exponent;
-      EXPECT_LE(*std::max_element(loads.begin(), loads.end()), tokens);
+      for (const Leftovers leftovers : {Leftovers::by_turns, Leftovers::one_by_one}) {
+        for (const auto& loads : expert_loads({tokens, 8, 256, 256, exponent, 0, leftovers})) {
+          EXPECT_EQ(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), tokens * 8) << exponent;
+          EXPECT_LE(*std::max_element(loads.begin(), loads.end()), tokens);
+        }
+      }
     }
   }
 }
 
 TEST(ExpertLoads, TheHeaviestDeviceHasAtLeastItsShare) {
-  const auto loads = expert_loads({4096, 8, 256, 32, 1.2});
-  EXPECT_EQ(loads.size(), 32u);
-  EXPECT_GT(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), 4096 * 8 / 8);
+  for (const auto& loads : expert_loads({4096, 8, 256, 32, 1.2})) {
+    EXPECT_EQ(loads.size(), 32u);
+    EXPECT_GT(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), 4096 * 8 / 8);
+  }
+}
+
+TEST(ExpertLoads, AlikeIsAlikeWhateverTheTokens) {
+  const auto spread = [](std::int64_t tokens) {
+    const auto loads = expert_loads({tokens, 8, 256, 256}).front();
+    return *std::max_element(loads.begin(), loads.end()) - *std::min_element(loads.begin(), loads.end());
+  };
+  for (const std::int64_t tokens : {1, 31, 32, 33, 100, 256, 1000}) EXPECT_LE(spread(tokens), 1) << tokens;
+  EXPECT_EQ(spread(256), 0);
+}
+
+TEST(ExpertLoads, OneTokenGoesToAllDevicesByTurnsButToOneDeviceOneByOne) {
+  const auto sum = [](Leftovers leftovers) {
+    const auto loads = expert_loads({1, 8, 256, 32, 1.2, 0, leftovers}).front();
+    return std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+  };
+  EXPECT_EQ(sum(Leftovers::by_turns), 1);
+  EXPECT_EQ(sum(Leftovers::one_by_one), 8);
+}
+
+// Eight experts of eight groups, but only four groups: four of its own, and the first experts of the first group.
+TEST(ExpertLoads, GroupsSendTokensWhoseGroupsAreNotKeptToTheFirstExperts) {
+  const auto loads = expert_loads({1024, 8, 256, 256, 0, 8}).front();
+  EXPECT_EQ(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), 1024 * 8);
+  EXPECT_GT(loads[0], 1024 * 9 / 10);
+  EXPECT_EQ(std::accumulate(loads.begin() + 128, loads.end(), std::int64_t{0}), 0);
 }
 
 TEST(Moe, FewTokensReadOnlyTheirExperts) {
   MoeShape shape{.tokens = 1, .hidden = 4096, .intermediate = 1024, .top_k = 2, .experts = 8, .local_experts = 8};
   EXPECT_EQ(bytes(moe(shape)), Bytes(2L * 3 * 4096 * 1024 * 2 + 2L * 4096 * 2));
   EXPECT_DOUBLE_EQ(flops(moe(shape)).value(), 6.0 * 2 * 4096 * 1024);
+  shape.is_gated = false;
+  EXPECT_DOUBLE_EQ(flops(moe(shape)).value(), 4.0 * 2 * 4096 * 1024);
   shape.top_k = 9;
   EXPECT_THROW(flops(moe(shape)), UserError);
+}
+
+TEST(Moe, TunedTablesHaveLargerTilesThanTheFirstDefaults) {
+  MoeConstants constants;
+  constants.tile_rule = MoeTileRule::vllm_first;
+  constants.main_loop = 0.6;
+  constants.untuned_main_loop = 0.3;
+  const MoeShape shape{.tokens = 4096, .hidden = 4096, .intermediate = 1792, .experts = 8, .local_experts = 8};
+  const MoeTile first = moe_tile(shape, 1024, constants);
+  constants.tuned = {{8, 1792}};
+  const MoeTile tuned = moe_tile(shape, 1024, constants);
+  EXPECT_GT(tuned.rows * tuned.columns, first.rows * first.columns);
+  EXPECT_DOUBLE_EQ(tuned.main_loop / first.main_loop, 2);
 }
 
 TEST(Softmax, CausalReadsTheTriangleAndWritesAll) {

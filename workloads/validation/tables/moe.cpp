@@ -20,13 +20,26 @@ namespace warploom {
 
 namespace {
 
-// Scales of blocks make another kernel of a library's products, with a conversion before.
-std::string style_of(std::string_view kernel, std::string_view dtype) {
+// vLLM's `fused_moe` with tokens already assigned, as the collectors first called it; later ones call whole layers.
+bool is_first_collector(std::string_view kernel) { return kernel == "vllm_fused_moe"; }
+
+// Scales of blocks and weights of 4 bits make other kernels of a library.
+std::string style_of(std::string_view kernel, std::string_view dtype, std::string_view architecture) {
+  const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
   const bool has_blocks = dtype == "fp8_block";
-  if (kernel.find("marlin") != std::string_view::npos) return "marlin";
-  if (kernel.find("cutlass") != std::string_view::npos) return has_blocks ? "cutlass_block_scaled" : "cutlass";
-  if (kernel.find("trtllm") != std::string_view::npos) return has_blocks ? "trtllm_block_scaled" : "trtllm";
-  return "triton";
+  if (is_first_collector(kernel)) return "triton_first_defaults";
+  if (has("marlin")) return dtype == "int4_wo" ? "marlin_int4" : "marlin";
+  if (has("cutlass")) {
+    return has_blocks ? "cutlass_block_scaled" : architecture == "Blackwell" ? "cutlass_blackwell" : "cutlass";
+  }
+  if (has("trtllm")) {
+    return has_blocks                  ? "trtllm_block_scaled"
+           : dtype == "w4a16_mxfp4"    ? "trtllm_w4a16"
+           : dtype.starts_with("w4a8") ? "trtllm_w4a8"
+                                       : "trtllm";
+  }
+  if (dtype == "w4a16_mxfp4") return "triton_kernels";
+  return has_blocks ? "triton_block_scaled" : "triton";
 }
 
 struct Types {
@@ -48,6 +61,35 @@ const Types& types_of(std::string_view dtype) {
     if (dtype == known.name) return known;
   }
   throw UserError(fmt::format("the data type `{}` of experts is not modelled", dtype));
+}
+
+// What the columns don't say: published models whose experts differ from SwiGLU without groups.
+struct PublishedLayer {
+  std::int64_t hidden;
+  std::int64_t intermediate;
+  std::int64_t top_k;
+  std::int64_t experts;
+  bool is_gated;
+  std::int64_t groups;
+};
+
+constexpr PublishedLayer published[] = {
+    {7168, 2048, 8, 256, true, 8},    // DeepSeek-V3: four of eight groups
+    {2688, 1856, 6, 128, false, 0},   // Nemotron-H family (22 of 512, too): squared ReLU, no gate
+    {1024, 2688, 22, 512, false, 0},  // on latents
+    {4096, 2688, 22, 512, false, 0},  //
+    {2048, 5120, 22, 512, false, 0},  // on latents
+};
+
+void add_published(MoeShape& shape, std::int64_t whole_intermediate) {
+  for (const PublishedLayer& layer : published) {
+    if (layer.hidden != shape.hidden || layer.intermediate != whole_intermediate || layer.top_k != shape.top_k ||
+        layer.experts != shape.experts) {
+      continue;
+    }
+    shape.is_gated = layer.is_gated;
+    shape.groups = layer.groups;
+  }
 }
 
 // `balanced`, `power_law_1.2`: 0, 120.
@@ -73,6 +115,11 @@ MoeShape shape_of(const CsvRow& row) {
   if (shape.experts % devices != 0) throw UserError("the experts do not divide among the devices");
   shape.local_experts = shape.experts / devices;
   shape.skew = skew_of(std::string(row.optional_text("distribution").value_or("balanced")));
+  if (is_first_collector(row.optional_text("kernel").value_or(""))) {
+    shape.leaves_one_by_one = true;
+  } else {
+    add_published(shape, row.positive_integer("inter"));
+  }
   shape.product_type = type.product;
   shape.weight_type = type.weight;
   return shape;
@@ -92,7 +139,8 @@ class MoeTable final : public TableKind {
     Predicted result;
     result.measured_us = row.positive_number("latency_us");
     const FoundDevice& found = context.device(row.text("device"));
-    const std::string style = style_of(row.optional_text("kernel").value_or(""), row.text("dtype"));
+    const std::string style =
+        style_of(row.optional_text("kernel").value_or(""), row.text("dtype"), found.spec.architecture.name);
     const FoundDevice& device = context.memo<FoundDevice>(found.name + " with moe " + style, [&] {
       FoundDevice changed = found;
       changed.spec.architecture.moe = read<MoeConstants>(context.config("moe/" + style));
