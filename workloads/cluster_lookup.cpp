@@ -25,13 +25,15 @@ ClusterLookup::ClusterLookup(const Library& library) {
   }
 }
 
+const std::string* ClusterLookup::find(std::string_view name) const {
+  const auto found = cluster_of_.find(to_lower(trim(name)));
+  return found == cluster_of_.end() ? nullptr : &found->second;
+}
+
 const std::string& ClusterLookup::cluster_of(std::string_view device) const {
-  const auto found = cluster_of_.find(to_lower(trim(device)));
-  if (found == cluster_of_.end()) {
-    throw UserError(fmt::format("no cluster stands for {}", quoted(device)),
-                    "a file in configs/clusters says so with `stands_for: [...]`");
-  }
-  return found->second;
+  if (const std::string* found = find(device)) return *found;
+  throw UserError(fmt::format("no cluster stands for {}", quoted(device)),
+                  "a file in configs/clusters says so with `stands_for: [...]`");
 }
 
 const std::vector<std::string>& ClusterLookup::stands_for(const std::string& cluster) const {

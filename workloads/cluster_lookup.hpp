@@ -18,6 +18,8 @@ class ClusterLookup {
 
   // `clusters/dgx_h100` for `h100_sxm`; letters compared without case. Throws UserError where there is none.
   const std::string& cluster_of(std::string_view device) const;
+  // The same, or null.
+  const std::string* find(std::string_view name) const;
   // What the cluster stands for, as it says; the first is a device.
   const std::vector<std::string>& stands_for(const std::string& cluster) const;
 

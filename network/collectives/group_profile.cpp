@@ -82,7 +82,7 @@ Time path_latency(const TrafficShape& shape, Rank start, const Topology& topolog
       longest = std::max(longest, latency);
     }
   }
-  return shape.coupled() ? Time::picoseconds(std::llround(sum_ps)) : longest;
+  return shape.is_in_turn() ? Time::picoseconds(std::llround(sum_ps)) : longest;
 }
 
 // From a leaf to the root of a binary tree over the nodes: a hop to the node 1, 2, 4, ... further. Takes the members as
@@ -105,7 +105,7 @@ GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology&
   GroupProfile profile;
   profile.members = group.member_count();
   if (profile.members == 1) return profile;
-  const TrafficShape shape(pattern, group, topology.node_size());
+  const TrafficShape shape(pattern, group, topology);
   const std::int64_t widest = topology.tiers().back().span;  // shifting by whole top units changes no hop
   std::optional<GroupProfile> first;
   for (const auto& instances : group.instances) {

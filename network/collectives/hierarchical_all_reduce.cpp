@@ -34,8 +34,9 @@ Plan HierarchicalAllReduce::plan(const Setting& setting, Protocol chosen) const 
   const Time inside = protocol.hop * (in_node - 1);
   plan.steps.push_back({start_time(protocol, use) + inside, {ports_bundle(setting, inner, port)}});
   const double hops = static_cast<double>(2 * (nodes - 1));
-  plan.steps.push_back(
-      {protocol.network_hop * hops + profile.path_latency * (hops / static_cast<double>(nodes)), {rails}});
+  plan.steps.push_back({(protocol.network_hop + setting.library.transport.latency) * hops +
+                            profile.path_latency * (hops / static_cast<double>(nodes)),
+                        {rails}});
   plan.steps.push_back({inside, {ports_bundle(setting, inner, port)}});
   return plan;
 }

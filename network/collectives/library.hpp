@@ -17,20 +17,21 @@ namespace warploom {
 // apart. The threads of a channel move `round` bytes at once: less costs as much.
 struct ProtocolSpec {
   bool enabled = true;
-  Time base;                        // of a call, launch included
-  Time wide;                        // more than that, of a call that fills the threads of two channels
-  Time hop;                         // a step inside a node
-  Time network_hop;                 // a step between nodes under one switch: cards, cable and that switch included
-  double wire_bytes = 1.0;          // for each byte of payload
-  double efficiency = 1.0;          // payload over what the node port can carry
-  double network_efficiency = 1.0;  // payload over what the card can carry
-  Bandwidth channel_rate{0};        // payload of one channel: its threads' own pace; 0: faster than the link
-  Bytes round{4096};                // that the threads of a channel move at once, where channel_rate binds
-  Bytes chunk{2'097'152};           // payload of a step in a channel at most
-  double fill = 0;                  // of a chunk's time, before a ring's links are busy
-  int threads = 512;                // of a channel
-  int bytes_per_thread = 64;        // below this share of the call a thread is not worth waking
-  bool per_rank = false;            // that share is for every rank of a ring
+  Time base;                             // of a call, launch included
+  Time wide;                             // more than that, of a call that fills the threads of two channels
+  Time hop;                              // a step inside a node
+  Time network_hop;                      // a step between nodes under one switch: cards, cable and that switch included
+  std::optional<Time> tree_network_hop;  // the same of a tree; a ring's where there is none
+  double wire_bytes = 1.0;               // for each byte of payload
+  double efficiency = 1.0;               // payload over what the node port can carry
+  double network_efficiency = 1.0;       // payload over what the card can carry
+  Bandwidth channel_rate{0};             // payload of one channel: its threads' own pace; 0: faster than the link
+  Bytes round{4096};                     // that the threads of a channel move at once, where channel_rate binds
+  Bytes chunk{2'097'152};                // payload of a step in a channel at most
+  double fill = 0;                       // of a chunk's time, before a ring's links are busy
+  int threads = 512;                     // of a channel
+  int bytes_per_thread = 64;             // below this share of the call a thread is not worth waking
+  bool per_rank = false;                 // that share is for every rank of a ring
 
   static auto fields() {
     return field_list(
@@ -39,6 +40,7 @@ struct ProtocolSpec {
         field("wide", &ProtocolSpec::wide, "added to it when the call fills the threads of two channels").optional(),
         field("hop", &ProtocolSpec::hop, "time of a step inside a node"),
         field("network_hop", &ProtocolSpec::network_hop, "time of a step between nodes under one switch"),
+        field("tree_network_hop", &ProtocolSpec::tree_network_hop, "the same in a tree; default: network_hop"),
         field("wire_bytes", &ProtocolSpec::wire_bytes, "bytes on the wire for a byte of payload").optional().in(1, 16),
         field("efficiency", &ProtocolSpec::efficiency, "payload rate over what the node port can carry")
             .optional()
@@ -70,6 +72,7 @@ struct NvlsSpec {
   Time step = Time::zero();
   double efficiency = 1.0;
   double fill = 2.0;
+  double tree_rate = 1.0;
 
   static auto fields() {
     return field_list(
@@ -80,7 +83,10 @@ struct NvlsSpec {
         field("efficiency", &NvlsSpec::efficiency, "rate of a step over what the node port can carry")
             .optional()
             .in(0.01, 1),
-        field("fill", &NvlsSpec::fill, "steps that pass before and after the loops").optional().in(0, 16));
+        field("fill", &NvlsSpec::fill, "steps that pass before and after the loops").optional().in(0, 16),
+        field("tree_rate", &NvlsSpec::tree_rate, "rate of an NVLS tree over what the library's own model says")
+            .optional()
+            .in(0.1, 2));
   }
 };
 
@@ -116,6 +122,31 @@ struct PeerSpec {
         field("ll_bytes", &PeerSpec::ll_bytes, "largest message under the low-latency protocol").optional(),
         field("chunk", &PeerSpec::chunk, "bytes that a channel sends at once").optional().positive(),
         field("channels", &PeerSpec::channels, "channels of a message, one SM each").optional().in(1, 1024));
+  }
+};
+
+// What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
+struct TransportSpec {
+  Time latency;           // of a message, beyond the protocol's own step between nodes
+  Time reported_latency;  // what the plugin tells the library, whose choice it moves
+  bool flushes = true;    // Simple's receiver reads once more, which the choice counts as a second latency
+  double serial = 0.8;    // share of a step's latency for which a channel of a Simple tree holds its next chunk back
+  Bytes nvls_tree_chunk{131'072};  // a chunk of an NVLS tree, at most
+
+  static auto fields() {
+    return field_list(
+        field("latency", &TransportSpec::latency, "of a message between nodes, beyond the protocol's network_hop")
+            .optional(),
+        field("reported_latency", &TransportSpec::reported_latency, "what the library is told of it, for its choice")
+            .optional(),
+        field("flushes", &TransportSpec::flushes, "whether that counts twice under Simple").optional(),
+        field("serial", &TransportSpec::serial,
+              "share of that step for which a tree's channel waits with its next chunk")
+            .optional()
+            .in(0, 1),
+        field("nvls_tree_chunk", &TransportSpec::nvls_tree_chunk, "chunk of an NVLS tree, at most")
+            .optional()
+            .positive());
   }
 };
 
@@ -184,6 +215,7 @@ struct LibrarySpec {
   ProtocolSpec simple;
   NvlsSpec nvls;
   PeerSpec peer;
+  TransportSpec transport;
   TunerSpec tuner;
   std::vector<LibraryChange> changes;
   std::string algorithm = "auto";
@@ -205,6 +237,8 @@ struct LibrarySpec {
         field("simple", &LibrarySpec::simple, "bulk protocol"),
         field("nvls", &LibrarySpec::nvls, "all-reduce inside the node's switch").optional(),
         field("peer", &LibrarySpec::peer, "sends, receives, all-to-all").optional(),
+        field("transport", &LibrarySpec::transport, "what carries messages between nodes, if not InfiniBand")
+            .optional(),
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
         field("algorithm", &LibrarySpec::algorithm, "`auto`, or the one to take (NCCL_ALGO)").optional(),

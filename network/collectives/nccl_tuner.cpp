@@ -130,15 +130,18 @@ class Model {
     const Hops& node = tuner_.link == TunedLink::nvlink ? nvlink_hops : pcie_hops;
     const double levels = log2_floor(nodes_);
     if (algorithm_ == Algorithm::nvls) return nvls_hop;
-    if (algorithm_ == Algorithm::nvls_tree) return nvls_hop + 2 * levels * nvls_tree_network_hop;
+    const TransportSpec& transport = setting_.library.transport;
+    const bool is_twice = protocol_ == Protocol::simple && transport.flushes;
+    const double reported = transport.reported_latency.microseconds() * (is_twice ? 2 : 1);
+    if (algorithm_ == Algorithm::nvls_tree) return nvls_hop + 2 * levels * (nvls_tree_network_hop + reported);
     const auto others = static_cast<double>(in_node_ - 1);
     if (algorithm_ == Algorithm::tree) {
       const double hop = in_node_ == 1 ? network_hops.tree[p_] : inside(node.tree[p_]);
-      return tree_base[p_] + 2 * (others * hop + levels * network_hops.tree[p_]);
+      return tree_base[p_] + 2 * (others * hop + levels * (network_hops.tree[p_] + reported));
     }
     const double passes = kind_ == CollectiveKind::all_reduce ? 2 : 1;
     const double inter = passes * static_cast<double>(nodes_ - 1);
-    return ring_base[p_] + (ring_steps() - inter) * inside(node.ring[p_]) + inter * network_hops.ring[p_];
+    return ring_base[p_] + (ring_steps() - inter) * inside(node.ring[p_]) + inter * (network_hops.ring[p_] + reported);
   }
 
   double inside(double hop) const { return nodes_ > 1 ? std::max(hop, network_overhead[p_]) : hop; }

@@ -3,6 +3,7 @@
 #include "network/collectives/nvls_tree_all_reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
@@ -15,17 +16,44 @@ bool NvlsTreeAllReduce::is_possible(const Setting& setting, Protocol protocol) c
          setting.profile.least_in_node > 1;
 }
 
+namespace {
+
+// The chunk shrinks with the buffer, `round` being the channels of all heads.
+double nvls_tree_chunk(const Setting& setting, double round) {
+  constexpr double kib = 1024;
+  const auto bytes = static_cast<double>(setting.call.bytes.count());
+  auto chunk = static_cast<double>(setting.library.transport.nvls_tree_chunk.count());
+  if (bytes < 32 * round * chunk) chunk = std::min(chunk, 256 * kib);
+  if (bytes < 16 * round * chunk) chunk = std::min(chunk, 128 * kib);
+  if (bytes < 4 * round * chunk) chunk = std::min(chunk, 64 * kib);
+  if (bytes < round * chunk) chunk = std::min(chunk, 32 * kib);
+  return chunk;
+}
+
+}  // namespace
+
 Plan NvlsTreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const ProtocolSpec& protocol = setting.library.simple;
+  const NvlsSpec& nvls = setting.library.nvls;
   const NvlsPace pace = nvls_pace(setting, setting.profile.least_in_node);
   const auto heads = static_cast<double>(setting.profile.least_in_node);
   const double share = (heads + 1) / heads;  // of the buffer on a port
-  const Bandwidth rate = std::min(
-      tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::nvls_tree, chosen).rate, pace.port_rate / share);
+  const Bandwidth own = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::nvls_tree, chosen).rate;
+  const Bandwidth rate = std::min(own * nvls.tree_rate, pace.port_rate / share);
   Plan plan;
   plan.sms = setting.library.nvls.channels;
   plan.hbm_bytes_per_wire_byte = 2;
-  const Time latency = pace.step * (1 + setting.library.nvls.fill) + tree_hops(setting, protocol);
+  const auto bytes = static_cast<double>(setting.call.bytes.count());
+  const double round = nvls.channels * heads;
+  const double chunk = std::min(nvls_tree_chunk(setting, round), bytes / round);
+  const Time step = nvls.step + Bytes(static_cast<std::int64_t>(chunk * round * share)) / pace.port_rate;
+  const Time on_card = Time::from_seconds(chunk * round / rate.value());
+  // A chunk goes up and comes down before the channel takes its next.
+  const Time held = tree_hop(setting, protocol) * (2 * setting.library.transport.serial) + nvls.step * 2;
+  const double later = chunk > 0 ? std::max(std::ceil(bytes / (chunk * round) - 1e-9) - 1, 0.0) : 0.0;
+  const double fill = static_cast<double>(2 * tree_levels(setting) - 1);
+  const Time latency = step * (1 + nvls.fill) + tree_hops(setting, protocol) + on_card * fill +
+                       std::max(held - on_card, Time::zero()) * later;
   plan.steps.push_back({latency,
                         {ports_bundle(setting, pace.port_bytes, rate * share),
                          tree_bundle(setting, setting.call.bytes, rate, protocol.wire_bytes)}});

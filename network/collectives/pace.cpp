@@ -48,7 +48,8 @@ namespace {
 Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement) {
   const auto& profile = setting.profile;
   const std::int64_t inter = std::min(movement.passes * (profile.nodes - 1), movement.steps);
-  Time hops = protocol.hop * (movement.steps - inter) + protocol.network_hop * inter;
+  Time hops =
+      protocol.hop * (movement.steps - inter) + (protocol.network_hop + setting.library.transport.latency) * inter;
   // The ring's hops between nodes but the last, once a pass.
   if (profile.nodes > 1) {
     hops += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));

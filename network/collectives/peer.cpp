@@ -30,7 +30,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
     const Bandwidth card = tiers[1].payload() * protocol.network_efficiency;
     const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
     rate = std::min(rate, card / leaving);
-    latency += protocol.network_hop;
+    latency += protocol.network_hop + setting.library.transport.latency;
   }
   if (!is_alone) latency += std::min(messages.bytes, peer.chunk) / rate * spec.fill;
 

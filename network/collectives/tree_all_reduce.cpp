@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "network/collectives/channels.hpp"
 #include "network/collectives/nccl_tuner.hpp"
@@ -12,10 +13,16 @@
 
 namespace warploom {
 
+std::int64_t tree_levels(const Setting& setting) {
+  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(setting.profile.nodes))) - 1;
+}
+
+Time tree_hop(const Setting& setting, const ProtocolSpec& protocol) {
+  return protocol.tree_network_hop.value_or(protocol.network_hop) + setting.library.transport.latency;
+}
+
 Time tree_hops(const Setting& setting, const ProtocolSpec& protocol) {
-  const auto nodes = static_cast<std::uint64_t>(setting.profile.nodes);
-  const int levels = static_cast<int>(std::bit_width(nodes)) - 1;
-  return (protocol.network_hop * levels + setting.profile.tree_latency) * 2;
+  return (tree_hop(setting, protocol) * tree_levels(setting) + setting.profile.tree_latency) * 2;
 }
 
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes) {
@@ -38,12 +45,74 @@ bool TreeAllReduce::is_possible(const Setting& setting, Protocol protocol) const
   return setting.ranks() > 1 && protocol_of(setting.library, protocol).enabled;
 }
 
+namespace {
+
+std::int64_t members_of_node(const Setting& setting) {
+  return std::max<std::int64_t>(setting.ranks() / setting.profile.nodes, 1);
+}
+
+// Halves `chunk` while a channel has fewer than `loops` of it and it is above `least`.
+void halve(double& chunk, double share, double loops, double least) {
+  while (std::floor(share / chunk) < loops && chunk > least) chunk /= 2;
+}
+
+// What a channel of the tree sends at once; `share`: its part of the call.
+double tree_chunk(const Setting& setting, Protocol protocol, double share) {
+  constexpr double kib = 1024;
+  const auto in_node = static_cast<double>(members_of_node(setting));
+  const auto levels = static_cast<double>(tree_levels(setting));
+  if (protocol == Protocol::ll) return 32 * kib;
+  if (protocol == Protocol::ll128) {
+    double chunk = 562.5 * kib;
+    const double steps = (1 + levels + 0.1 * in_node) / in_node;
+    halve(chunk, share, 64 * steps, 128 * kib);
+    halve(chunk, share, 16 * steps, 32 * kib);
+    return chunk;
+  }
+  double chunk = 512 * kib;
+  const double depth = in_node - 1 + levels;
+  halve(chunk, share, 8 * depth, 128 * kib);
+  halve(chunk, share, 4 * depth, 64 * kib);
+  halve(chunk, share, depth, 32 * kib);
+  return chunk;
+}
+
+// Beyond the steps' latencies and the bytes over the rate: the first chunk on its way up and down, and what a Simple
+// channel waits for its messages. Zero in one node.
+Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& use, Bandwidth rate) {
+  if (setting.profile.in_node()) return Time::zero();
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
+  const auto channels = static_cast<double>(use.channels);
+  const double share = static_cast<double>(setting.call.bytes.count()) / channels;
+  const double chunk = std::min(tree_chunk(setting, chosen, share), share);
+  if (chunk <= 0) return Time::zero();
+  const double on_card = chunk * channels / rate.value();
+  const Bandwidth link = search_rings(setting.topology.tiers()[0].payload(), setting.library).channel_rate;
+  const double in_channel =
+      (protocol.channel_rate.value() > 0 ? protocol.channel_rate : link * protocol.efficiency).value();
+  const auto hops = static_cast<double>(2 * (members_of_node(setting) - 1));
+  const auto cards = static_cast<double>(2 * tree_levels(setting));
+  double seconds = hops * chunk / in_channel + (cards - 1) * on_card;
+  if (chosen == Protocol::simple) {
+    const double held = tree_hop(setting, protocol).seconds() * setting.library.transport.serial;
+    seconds += std::max(std::ceil(share / chunk) - 1, 0.0) * std::max(held - on_card, 0.0);
+  }
+  return Time::from_seconds(seconds);
+}
+
+}  // namespace
+
 Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
-  const std::int64_t in_node = std::max<std::int64_t>(setting.ranks() / setting.profile.nodes, 1);
+  const std::int64_t in_node = members_of_node(setting);
+  std::int64_t most = most_channels(setting);
+  if (!setting.profile.in_node())
+    most = std::clamp<std::int64_t>(static_cast<std::int64_t>(2 * cards_of(setting)), 1, most);
   // A tree wakes channels whatever its ranks are.
-  const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, 1);
-  Bandwidth rate = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::tree, chosen).rate;
+  const ChannelUse use = channels_for(setting.call.bytes, most, protocol, 1);
+  // The factor is the library's caution, no physics.
+  Bandwidth rate = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::tree, chosen).rate /
+                   setting.library.tuner.tree_factor;
   const double port_share = 2.0 * static_cast<double>(in_node - 1) / static_cast<double>(in_node);
   if (in_node > 1) {
     const Bandwidth port = setting.topology.tiers()[0].payload() * protocol.efficiency;
@@ -52,7 +121,8 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   Plan plan;
   plan.sms = static_cast<int>(use.channels);
   plan.hbm_bytes_per_wire_byte = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
-  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) + tree_hops(setting, protocol);
+  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) + tree_hops(setting, protocol) +
+                       pipeline_time(setting, chosen, use, rate);
   PlanStep step{latency, {}};
   // So few bytes load no link: the whole call is latency, and the fabric need not know of the tree.
   if (const Time moving = setting.call.bytes / rate; moving < latency / 100) {

@@ -32,8 +32,9 @@ bool keeps_apart(const RankBox& members, std::int64_t distance) {
   return true;
 }
 
-// A digit that runs through whole nodes as two, the place in the node and the node: the same members in the same order.
-void split_at_nodes(std::vector<Stride>& digits, std::int64_t node_size) {
+}  // namespace
+
+void split_at(std::vector<Stride>& digits, std::int64_t node_size) {
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const Stride digit = digits[i];
     if (digit.stride <= 0 || digit.stride >= node_size || node_size % digit.stride != 0) continue;
@@ -44,12 +45,12 @@ void split_at_nodes(std::vector<Stride>& digits, std::int64_t node_size) {
   }
 }
 
-}  // namespace
-
-TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size)
+TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size,
+                           const std::vector<std::int64_t>& units)
     : pattern_(pattern), members_(group.members), node_size_(node_size) {
   std::erase_if(members_.digits, [](const Stride& digit) { return digit.count == 1; });
-  split_at_nodes(members_.digits, node_size);
+  if (pattern == FlowPattern::all_pairs) cut_at(units);
+  split_at(members_.digits, node_size);
   for (const auto& digit : members_.digits) {
     if (digit.stride % node_size == 0) {
       outer_.push_back(digit);
@@ -104,35 +105,6 @@ void TrafficShape::add_cycle(const std::vector<Stride>& digits, bool closed, con
     for (const Box& from : sum_boxes(starts, members_.base + carried, sources))
       flows.routed.push_back({from, delta, units});
     if (level < digits.size()) carried += (digits[level].count - 1) * digits[level].stride;
-  }
-}
-
-void TrafficShape::add_all_pairs(const Box& starts, Flows& flows) const {
-  std::vector<Stride> digits = members_.digits;
-  Rank base = members_.base;
-  if (const auto normal = normal_boxes(base, digits); normal.size() == 1) {
-    digits.assign(normal[0].digits().begin(), normal[0].digits().end());
-    base = normal[0].base;
-  }
-  // Every vector of digit differences but zero; two members differ by one of them.
-  std::vector<std::int64_t> step(digits.size());
-  for (std::size_t i = 0; i < digits.size(); ++i) step[i] = 1 - digits[i].count;
-  while (true) {
-    if (std::ranges::any_of(step, [](std::int64_t x) { return x != 0; })) {
-      std::vector<Stride> sources;
-      Rank first = base;
-      std::int64_t delta = 0;
-      for (std::size_t i = 0; i < digits.size(); ++i) {
-        sources.push_back({digits[i].count - std::abs(step[i]), digits[i].stride});
-        first += std::max<std::int64_t>(-step[i], 0) * digits[i].stride;
-        delta += step[i] * digits[i].stride;
-      }
-      for (const Box& from : sum_boxes(starts, first, sources)) flows.routed.push_back({from, delta});
-    }
-    std::size_t i = 0;
-    while (i < step.size() && step[i] == digits[i].count - 1) step[i] = 1 - digits[i].count, ++i;
-    if (i == step.size()) return;
-    ++step[i];
   }
 }
 

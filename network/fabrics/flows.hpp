@@ -10,6 +10,12 @@
 // A tree's edges join nodes (double_tree.hpp): an edge of a tree is a flow up and one down, of which each of the k
 // members of a node carries 1/k. Where the nodes of a group take several digits to name, trees over the first digit
 // hang below trees over the next.
+//
+// All pairs go at one rate, so that only their sum on each link counts. Where the members are digits that the units of
+// all tiers cut between, two members meet at a tier that follows from the digits in which they differ: for every set of
+// digits, prod (count - 1) flows from each member to the one that is a step further in just these stand for all that
+// differ in them. 65,536 members are a hundred boxes. Where a digit crosses a unit's end (500 nodes, 32 a leaf), its
+// differences are written out one by one; members that are no digits at all, pair by pair.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +51,19 @@ struct Flows {
 
 constexpr bool is_coupled(FlowPattern pattern) {
   return pattern == FlowPattern::ring || pattern == FlowPattern::chain || pattern == FlowPattern::tree ||
-         pattern == FlowPattern::rails || pattern == FlowPattern::ports;
+         pattern == FlowPattern::rails || pattern == FlowPattern::ports || pattern == FlowPattern::all_pairs;
 }
 
 class TrafficShape {
  public:
-  TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size);
+  // `units`: devices of a unit of each tier of links, and of those that share a lane of it; all pairs need them.
+  TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size,
+               const std::vector<std::int64_t>& units = {});
+  TrafficShape(FlowPattern pattern, const Group& group, const Topology& topology);
 
   bool coupled() const { return is_coupled(pattern_); }
+  // Its flows follow each other: a byte crosses one after the other.
+  bool is_in_turn() const { return coupled() && pattern_ != FlowPattern::all_pairs; }
   // Flows of all instances that start in the box.
   Flows flows(const Box& starts) const;
   // Flows of the instances of the box differ by displacement only.
@@ -68,7 +79,11 @@ class TrafficShape {
   bool carries_over(const Box& starts) const;
   void add_cycle(const std::vector<Stride>& digits, bool closed, const std::vector<Stride>& others, std::int64_t units,
                  const Box& starts, Flows& flows) const;
+  void cut_at(const std::vector<std::int64_t>& units);
+  bool fits_units(const Box& starts) const;
+  void add_steps(std::uint32_t which, const std::vector<std::int64_t>& step, const Box& starts, Flows& flows) const;
   void add_all_pairs(const Box& starts, Flows& flows) const;
+  void add_each_pair(const Box& starts, Flows& flows) const;
   void node_flows(const Box& starts, Flows& flows) const;
   void add_tree(const std::vector<Stride>& digits, const std::vector<Stride>& others, std::int64_t units,
                 const Box& starts, Flows& flows) const;
@@ -79,11 +94,20 @@ class TrafficShape {
   FlowPattern pattern_;
   RankBox members_;
   std::int64_t node_size_;
-  std::int64_t inner_extent_ = 0;  // of the member digits whose strides are not whole nodes
-  std::vector<Stride> inner_;      // in member order
-  std::vector<Stride> outer_;      // strides of whole nodes, in member order
-  bool is_spread_ = false;         // no two members of an instance share a node
+  std::int64_t inner_extent_ = 0;    // of the member digits whose strides are not whole nodes
+  std::vector<Stride> inner_;        // in member order
+  std::vector<Stride> outer_;        // strides of whole nodes, in member order
+  bool is_spread_ = false;           // no two members of an instance share a node
+  std::vector<std::int64_t> units_;  // all pairs: of the tiers, as far as members lie in several
+  std::vector<Stride> cut_;          // all pairs: the members in ascending order, no digit across a unit's end
+  Rank cut_base_ = 0;
+  std::vector<bool> is_uneven_;  // all pairs: digits that cross a unit's end after all
+  bool is_cut_ = false;
 };
+
+// A digit that runs through whole units, such as nodes, as two, the place in the unit and the unit: the same members in
+// the same order.
+void split_at(std::vector<Stride>& digits, std::int64_t unit);
 
 // A box of ranks plus displacements, in normal form.
 std::vector<Box> sum_boxes(const Box& box, Rank base, const std::vector<Stride>& digits);

@@ -41,7 +41,7 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   const auto traffic = traffic_ids_.find({bundle.traffic.pattern, bundle.traffic.group});
   WARPLOOM_CHECK(traffic != traffic_ids_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.traffic.pattern == FlowPattern::pair || bundle.coupled == is_coupled(bundle.traffic.pattern),
-                 "rings, chains, trees and ports are coupled, all pairs are not");
+                 "all but pairs are coupled");
   WARPLOOM_CHECK(bundle.bytes_per_flow >= Bytes::zero(), "a bundle of {} bytes", bundle.bytes_per_flow.count());
   ++counters_.bundles;
   BundleId id = 0;

@@ -88,7 +88,7 @@ Refiner::Refiner(const Topology& topology, std::span<const Group> groups, std::s
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
     const Group& group = groups[traffic[t].group];
     require_ranks(group);
-    shapes_.emplace_back(traffic[t].pattern, group, topology.node_size());
+    shapes_.emplace_back(traffic[t].pattern, group, topology);
     if (group.member_count() == 1) continue;
     Variables variables;
     variables.traffic = t;

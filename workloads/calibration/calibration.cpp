@@ -344,10 +344,14 @@ struct Calibrator::Implementation {
     if (!options.keeps_constants) {
       best = fit(fitted, parameters, parameters.start(), stage, options.descent.rounds);
       refuse_beyond(fitted, parameters, best);
+      best.values = parameters.rounded(best.values);
+      // The objective spares what is far out, the error that is told does not: a fit that raises it is none.
+      score(fitted, parameters, best.values);
+      if (mape_of(fitted, [](const Row& row) { return row.ratio; }) > group.mape_before)
+        best.values = parameters.start();
     }
     group.evaluations = best.evaluations;
     if (options.leaves_sets_out) leave_sets_out(group, fitted, parameters, best);
-    if (!options.keeps_constants) best.values = parameters.rounded(best.values);
     score(fitted, parameters, best.values);
     group.mape_after = mape_of(fitted, [](const Row& row) { return row.ratio; });
     std::set<std::string> sources;

@@ -6,6 +6,7 @@
 // and are fitted together. Each kind of table decides its own constants, in the order of the declarations; later kinds
 // see what earlier ones have settled. Objective: the mean of c log(1 + |log(predicted / measured)| / c), c = 0.3, which
 // is the relative error where it is small; twice too fast costs as much as twice too slow, and outliers decide little.
+// A fit that has less of that but a greater mean error is dropped: the constants stay.
 //
 // Leave one set out: sets of sources (else devices) are left out in turn where the rest still decides all constants
 // that they use; the other rows in five folds that share no fold key (weights' n and k). Each time the fit is repeated

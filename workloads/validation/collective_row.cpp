@@ -77,6 +77,16 @@ const ClusterLookup& clusters(ValidationContext& context) {
       "clusters", [&] { return std::make_shared<const ClusterLookup>(context.library()); });
 }
 
+// That which the words on the network between nodes name, such as "p5.48xlarge; EFA 32x100G".
+const std::string* cluster_named_in(std::string_view fabric, const ClusterLookup& lookup) {
+  for (std::size_t at = 0; at < fabric.size();) {
+    const std::size_t end = std::min(fabric.find_first_of(" ;,()", at), fabric.size());
+    if (const std::string* found = lookup.find(fabric.substr(at, end - at))) return found;
+    at = end + 1;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string size_class_of(std::int64_t bytes) {
@@ -101,7 +111,8 @@ CollectiveKind collective_kind_of(std::string_view operation) {
 void predict_collective(const CollectiveRow& row, ValidationContext& context, Predicted& result) {
   const ClusterLookup& lookup = clusters(context);
   const std::string device = context.canonical_device(row.machine);
-  const std::string& cluster = lookup.cluster_of(device.empty() ? row.machine : device);
+  const std::string* named = row.nodes > 1 ? cluster_named_in(row.fabric, lookup) : nullptr;
+  const std::string& cluster = named ? *named : lookup.cluster_of(device.empty() ? row.machine : device);
   result.device = device.empty() ? context.canonical_device(lookup.stands_for(cluster)[0]) : device;
   std::vector<std::string> more;
   if (!row.version.empty()) more.push_back("library.version=" + row.version);
@@ -124,6 +135,12 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
   const CollectiveEstimate estimate = estimate_chosen(*network, call, group, row.choice);
   const std::int64_t ranks = group.member_count();
   result.predicted_us = estimate.duration.microseconds();
+  // The fixed time of the smallest kernel is its launch: a thread that launches one device after the other can be what
+  // a train of calls waits for.
+  if (row.is_one_process) {
+    const double launches = network->planner->library().ll.base.microseconds() * static_cast<double>(row.in_node);
+    result.predicted_us = std::max(result.predicted_us, launches);
+  }
   result.tuned_by = cluster;
   result.size_class = size_class_of(row.bytes);
   result.group = {{"op", std::string(name(row.kind))},

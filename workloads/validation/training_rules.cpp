@@ -82,12 +82,16 @@ struct FrameworkRule {
   bool overlaps_data;  // gradient reduction and parameter gathers beside the passes
   bool overlaps_tensor;
   LossKind loss;
-  bool is_flash_attention_2;  // on Hopper; the others call cuDNN's, as fast as FlashAttention-3
+  bool is_flash_attention_2;          // on Hopper; the others call cuDNN's, as fast as FlashAttention-3
+  bool is_flash_attention_1 = false;  // on Ampere, where attention is fused
 };
 // Megatron-LM reduced gradients after the last backward until 2023; flash attention became usual with Megatron-Core.
+// Composer's tables of A100 are of early 2023, with the first FlashAttention's Triton kernel (attn_impl: triton).
+// The fork of zero bubble schedules (arXiv:2401.10241) has none: its 30 GB of 1F1B over 8 stages of GPT 1.5B are
+// 24 x s b h (34 + 5 a s / h) = 29.7 GB of activations, as its own table 1 counts; without scores they would be 11.6.
 constexpr FrameworkRule frameworks[] = {
     {"Megatron-DeepSpeed", AttentionKind::unfused, 0, false, false, LossKind::unfused, false},
-    {"Megatron-LM fork (sail-sg)", AttentionKind::flash, 1, false, false, LossKind::unfused, false},
+    {"Megatron-LM fork (sail-sg)", AttentionKind::unfused, 1, false, false, LossKind::unfused, false},
     {"Megatron-LM", AttentionKind::unfused, 0, false, false, LossKind::unfused, false},
     {"NeMo", AttentionKind::flash, 1, true, true, LossKind::unfused, false},
     {"Megatron-Bridge", AttentionKind::flash, 1, true, true, LossKind::fused, false},
@@ -95,7 +99,7 @@ constexpr FrameworkRule frameworks[] = {
     {"MLPerf submission", AttentionKind::flash, 1, true, true, LossKind::fused, false},
     {"Meta internal", AttentionKind::flash, 2, true, false, LossKind::unfused, true},
     {"torchtitan", AttentionKind::flash, 3, true, false, LossKind::fused, true},
-    {"Composer/PyTorch FSDP", AttentionKind::flash, 3, true, false, LossKind::fused, true},
+    {"Composer/PyTorch FSDP", AttentionKind::flash, 3, true, false, LossKind::fused, true, true},
 };
 
 struct PrecisionRule {
@@ -151,6 +155,9 @@ TrainingMachine training_machine(const TrainingRow& row) {
   const FrameworkRule* framework = first_match(frameworks, &FrameworkRule::framework, row.framework);
   if (framework != nullptr && framework->is_flash_attention_2 && contains_without_case(machine.device, "h100")) {
     machine.device_overrides.emplace_back("architecture.use=architectures/hopper_flash_attention_2");
+  }
+  if (framework != nullptr && framework->is_flash_attention_1 && contains_without_case(machine.device, "a100")) {
+    machine.device_overrides.emplace_back("architecture.use=architectures/ampere_flash_attention_1");
   }
   return machine;
 }

@@ -280,7 +280,7 @@ TEST(Collectives, AFlatSixteenThousandRanksAgreeInTenthsOfAMillisecond) {
   EXPECT_EQ(plan.algorithm, "tree");
   EXPECT_EQ(plan.protocol, "ll");
   // 7 hops inside the node and log2(2048) = 11 between, up and down.
-  EXPECT_NEAR(plan.steps[0].latency.microseconds(), 5 + 14 * 1 + 22 * 4, 0.01);
+  EXPECT_NEAR(plan.steps[0].latency.microseconds(), 5 + 14 * 1 + 22 * 4, 0.05);
   EXPECT_TRUE(plan.steps[0].bundles.empty());  // 4 bytes load no link
 }
 

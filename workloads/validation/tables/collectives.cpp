@@ -40,6 +40,7 @@ class CollectivesTable final : public TableKind {
     row.version = library_version(csv.text("library"));
     row.kind = collective_kind_of(csv.text("op"));
     row.choice = choice_of(csv.text("algo"));
+    row.is_one_process = csv.text("algo").find("1 process") != std::string_view::npos;
     row.nodes = csv.positive_integer("nodes");
     const std::int64_t gpus = csv.positive_integer("gpus");
     if (gpus % row.nodes != 0) throw UserError("nodes with unequal numbers of ranks");

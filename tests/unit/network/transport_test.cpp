@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks that are not InfiniBand: what their messages' latency does to each algorithm.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "network/collective_estimate.hpp"
+#include "network/collectives/nccl_tuner.hpp"
+#include "network/network.hpp"
+#include "sim/core/config.hpp"
+
+namespace warploom {
+namespace {
+
+using namespace literals;
+
+Network network_of(const std::string& cluster, std::int64_t devices, std::vector<std::string> overrides) {
+  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
+  const ConfigValue config = load_config(cluster, overrides, library);
+  Diagnostics diagnostics;
+  Network network = make_network(*config.find("network"), *config.find("library"), devices, diagnostics);
+  diagnostics.throw_if_any();
+  return network;
+}
+
+Time time_of(const std::string& cluster, std::int64_t devices, CollectiveKind kind, Bytes bytes, const char* algorithm,
+             const char* protocol, const std::string& latency) {
+  const Network network = network_of(cluster, devices, {"library.transport.latency=" + latency});
+  return estimate_chosen(network, {kind, bytes, DataType::bf16, 0}, first_ranks(devices), {algorithm, protocol})
+      .duration;
+}
+
+// The difference that 10 us of latency make.
+Time cost_of_latency(std::int64_t devices, CollectiveKind kind, Bytes bytes, const char* algorithm,
+                     const char* protocol) {
+  const auto time = [&](const std::string& latency) {
+    return time_of("clusters/dgx_h100", devices, kind, bytes, algorithm, protocol, latency);
+  };
+  return time("20 us") - time("10 us");
+}
+
+TEST(Transport, EveryHopBetweenNodesPaysItsLatency) {
+  // Rings cross N - 1 times a pass, trees climb and descend log2 N levels; nothing crosses inside a node.
+  EXPECT_EQ(cost_of_latency(16, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 10_us);
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 30_us);
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_reduce, 1_KiB, "ring", "ll"), 60_us);
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_reduce, 1_KiB, "tree", "ll"), 40_us);
+  EXPECT_EQ(cost_of_latency(128, CollectiveKind::all_reduce, 1_KiB, "tree", "ll"), 80_us);
+  EXPECT_EQ(cost_of_latency(16, CollectiveKind::all_to_all, 16_KiB, "direct", "ll"), 10_us);
+  EXPECT_EQ(cost_of_latency(8, CollectiveKind::all_reduce, 1_KiB, "ring", "ll"), Time::zero());
+}
+
+TEST(Transport, ASimpleTreeWaitsForEveryChunkButTheFirst) {
+  // 4 MiB in 16 channels are 8 chunks of 32 KiB each, of which a hop of 1 ms holds 7 back for 0.8 of it.
+  const auto time = [](const std::string& latency) {
+    return time_of("clusters/dgx_h100", 16, CollectiveKind::all_reduce, 4_MiB, "tree", "simple", latency);
+  };
+  const double slope = (time("2 ms") - time("1 ms")) / 1_ms;
+  EXPECT_NEAR(slope, 2 + 7 * 0.8, 1e-6);
+}
+
+TEST(Transport, WhatThePluginReportsMovesTheChoiceAndNotTheTime) {
+  const std::vector<std::string> reports{"library.transport.reported_latency=75 us"};
+  const Call call{CollectiveKind::all_reduce, 256_KiB, DataType::bf16, 0};
+  const auto plain = network_of("clusters/dgx_h100", 128, {});
+  const auto told = network_of("clusters/dgx_h100", 128, reports);
+  const Group group = first_ranks(128);
+  for (const auto& [algorithm, protocol] : {std::pair{"ring", "ll"}, {"tree", "ll128"}, {"nvls_tree", "simple"}}) {
+    EXPECT_EQ(estimate_chosen(told, call, group, {algorithm, protocol}).duration,
+              estimate_chosen(plain, call, group, {algorithm, protocol}).duration);
+  }
+  const auto estimate = [&](const Network& network, std::string_view algorithm) {
+    Time least = Time::max();
+    for (const auto& option : network.planner->options(call, group)) {
+      if (name(option.algorithm) == algorithm && option.protocol == Protocol::ll) least = option.library_estimate;
+    }
+    return least;
+  };
+  EXPECT_EQ(estimate(told, "ring") - estimate(plain, "ring"), 75_us * 30);
+  EXPECT_EQ(estimate(told, "tree") - estimate(plain, "tree"), 75_us * 8);
+}
+
+TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
+  // Published times of 8 to 64 B (the sources stand in the clusters' files): within a tenth.
+  struct Case {
+    const char* cluster;
+    CollectiveKind kind;
+    Time published;
+  };
+  for (const auto& [cluster, kind, published] : {Case{"clusters/aws_p4d", CollectiveKind::all_reduce, 161_us},
+                                                 {"clusters/aws_p5", CollectiveKind::all_reduce, 69_us},
+                                                 {"clusters/aws_p6_b200", CollectiveKind::all_reduce, 54.5_us},
+                                                 {"clusters/gcp_a3_mega", CollectiveKind::all_gather, 85_us},
+                                                 {"clusters/gcp_a3_mega", CollectiveKind::all_reduce, 123_us}}) {
+    const Network network = network_of(cluster, 16, {});
+    const Time time = estimate_chosen(network, {kind, Bytes(64), DataType::bf16, 0}, first_ranks(16), {}).duration;
+    EXPECT_NEAR(time / published, 1, 0.1) << cluster;
+  }
+}
+
+}  // namespace
+}  // namespace warploom
