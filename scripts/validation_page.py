@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,99 @@ BASELINES = {
     "latency_bandwidth": "latency + bandwidth, fitted",
     "constant_efficiency": "constant efficiency of the other sets",
 }
+
+
+# Mechanisms of kinds, and what in a device file, or in those of `attention/`, switches each off: the page shows the error
+# without it.
+UNLIMITED = {"power.limit": "1 MW"}
+ABLATIONS = {
+    "gemm": {
+        "waves: every last wave is full": {"architecture.gemm.wave_quantisation": 0},
+        "parts of k: none": {"architecture.gemm.split_maximum": 1},
+        "clusters: operands are not shared": {"architecture.gemm.multicast": 1},
+        "operands from the L2: at the port's whole rate": {"l2.bytes_per_cycle_per_sm": 1024,
+                                                           "architecture.gemm.port_bytes_per_cycle": 1024},
+        "prologue and epilogue: none": {"architecture.gemm.prologue": "0 cycles", "architecture.gemm.epilogue": "0 cycles"},
+        "start and end of the kernel: none": {"architecture.gemm.fixed": "0 us", "launch.graph": "0 us"},
+        "power limit: none": UNLIMITED,
+    },
+    "attention": {
+        "packed groups: one query head a tile": {"attention/packs_groups": "false"},
+        "softmax: hidden behind the products": {"attention/softmax_overlap": 0.5, "attention/softmax_cycles_scale": 0.5},
+        "parts of the keys: none": {"attention/decode.split": "none"},
+        "prologue and epilogue: none": {
+            f"attention/{part}{end}": "0 cycles" for part in ("", "decode.") for end in ("prologue", "epilogue")},
+        "the engine's scheduling: none": {"attention/scheduling": "0 us"},
+        "power limit: none": UNLIMITED,
+    },
+    "gemm_quantized": {
+        "the quantise kernel: free": {"architecture.streaming.quantize": 256, "architecture.streaming.quantize_fixed": "0 us",
+                                      "architecture.streaming.quantize_block": 256,
+                                      "architecture.streaming.quantize_block_fixed": "0 us",
+                                      "architecture.streaming.quantize_4bit": 256,
+                                      "architecture.streaming.quantize_4bit_fixed": "0 us"},
+        "promotion to FP32: free": {"architecture.gemm.split_accumulator": 1},
+        "serving kernels: as the vendor's library": {"architecture.gemm.serving_main_loop": 1,
+                                                     "architecture.gemm.serving_memory": 1},
+        "power limit: none": UNLIMITED,
+    },
+}
+
+
+def nested(overrides):
+    """Dotted keys as YAML maps of one line each, which a device file merges with what it starts from."""
+    tree = {}
+    for key, value in overrides.items():
+        *path, last = key.split(".")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        branch[last] = value
+
+    def flow(node):
+        return "{" + ", ".join(f"{k}: {flow(v)}" for k, v in node.items()) + "}" if isinstance(node, dict) else str(node)
+
+    return "".join(f"{key}: {flow(value)}\n" for key, value in tree.items())
+
+
+def validate_with(warploom, file, devices, overrides):
+    """The table with keys of its device files overridden, and with those of `attention/` in every file of that folder."""
+    of_devices = {key: value for key, value in overrides.items() if "/" not in key}
+    of_library = {key.split("/", 1)[1]: value for key, value in overrides.items() if "/" in key}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [warploom, "validate", file, "--json"]
+        for device in devices if of_devices else ():
+            own = Path(folder) / f"{device}.yaml"
+            own.write_text(f"use: devices/{device}\n{nested(of_devices)}", encoding="utf-8")
+            command += ["--device", str(own)]
+        library = Path(folder) / "configs"
+        shutil.copytree(ROOT / "configs", library)
+        for entry in list((library / "attention").glob("*.yaml")) if of_library else ():
+            entry.rename(entry.with_name(f"original_{entry.name}"))
+            entry.write_text(f"use: attention/original_{entry.stem}\n{nested(of_library)}", encoding="utf-8")
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              env=os.environ | {"WARPLOOM_CONFIGS": str(library)})
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)["tables"][0]
+
+
+def ablation(warploom, found):
+    """What each mechanism is worth: the error of a device's rows with it off."""
+    if found["kind"] not in ABLATIONS or found["predicted"] < 100:
+        return ""
+
+    def errors(one):
+        return {device: weighted([g for g in one["groups"] if g["device"] == device], "mape")
+                for device in {g["device"] for g in one["groups"]}}
+
+    devices = sorted(errors(found))
+    lines = [["everything on", *(percent(errors(found)[device]) for device in devices)]]
+    for name, overrides in ABLATIONS[found["kind"]].items():
+        without = errors(validate_with(warploom, found["file"], devices, overrides))
+        lines.append([name, *(percent(without[device]) for device in devices)])
+    return ("\nWhat each mechanism is worth, as MAPE with it off and nothing refitted:\n\n"
+            + table(["mechanism", *devices], lines))
 
 
 def run(warploom, files, rows):
@@ -108,7 +202,7 @@ def page_groups(found):
     return merged
 
 
-def section(found, image):
+def section(found, image, warploom):
     title = TITLES.get(found["kind"], found["kind"].replace("_", " "))
     skipped = len(found["skipped"])
     text = f"## {title}\n\n"
@@ -128,6 +222,7 @@ def section(found, image):
     text += behind(found) + open_settings(found) + reasons(found)
     if image:
         text += f"\n![{title}: predicted against measured](images/{image})\n"
+    text += ablation(warploom, found)
     notes = NOTES / f"{found['kind']}.md"
     if notes.exists():
         text += "\n" + notes.read_text(encoding="utf-8").strip() + "\n"
@@ -267,7 +362,7 @@ def main():
         if one in unknown:
             continue
         name = f"validation_{Path(one['file']).stem}.svg"
-        text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name))
+        text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name), given.warploom)
     if unknown:
         text += "## Tables of which no row is predicted yet\n\n"
         for one in unknown:
@@ -276,7 +371,7 @@ def main():
     if small:
         text += "# Published figures, in every clone\n\n"
     for one in small:
-        text += section(one, None)
+        text += section(one, None, given.warploom)
     text += constants_section(given.warploom)
     rest = NOTES / "after.md"
     if rest.exists():
