@@ -115,19 +115,23 @@ struct StreamingConstants {
   double embedding = 64;
   double cross_entropy = 64;
   double optimizer_update = 64;
-  double quantize = 16;
-  double quantize_block = 8;
-  Time quantize_fixed;
+  // As on Hopper: an architecture without rows of its own is not faster for want of them.
+  double quantize = 7;
+  double quantize_block = 3.8;
+  Time quantize_fixed = 0.2_us;
   Time quantize_block_fixed;
-  double quantize_4bit = 16;
+  double quantize_4bit = 3.8;
   Time quantize_4bit_fixed;
   double quantize_cast = 20;
   double quantize_cast_memory = 1;
   Time quantize_cast_fixed;
   double scale_search_loads = 1;
-  Time scale_search_fixed;
+  Time scale_search_fixed = 5.8_us;
+  double after_search = 3;
   Cycles load_issue{105};
+  double load_queue = 4;
   double l2_found = 0.7;
+  double l2_fade = 0.22;
   double l2_rows = 0.7;
   double l2_rows_none = 1.6;
   double warp_softmax = 0.93;
@@ -178,12 +182,22 @@ struct StreamingConstants {
         field("scale_search_fixed", &C::scale_search_fixed, "the small kernels beside that search")
             .optional()
             .at_most(1_ms),
+        field(
+            "after_search", &C::after_search,
+            "power of the L2 over the values at which the share falls that the division finds there behind the search")
+            .optional()
+            .in(0.5, 16),
         field("load_issue", &C::load_issue, "from the data of a loop's load to its next load")
             .optional()
             .at_most(100000_cycles),
+        field("load_queue", &C::load_queue,
+              "power at which such a loop's waiting and the memory's time add: a queue's knee")
+            .optional()
+            .in(1, 16),
         field("l2_found", &C::l2_found, "share of the L2 that a repeated stream may fill and be found there again")
             .optional()
             .in(0.05, 1),
+        field("l2_fade", &C::l2_fade, "a stream longer by this share finds nothing").optional().in(0.01, 4),
         field("l2_rows", &C::l2_rows, "share of the L2 that rows in flight may fill before some are read again")
             .optional()
             .in(0.05, 4),

@@ -83,7 +83,7 @@ Kernel kernel_of(const CsvRow& row) {
   }
   kernel.input = type_of(row, "dtype", DataType::bf16);
   kernel.weight = type_of(row, "weight_dtype", kernel.input);
-  kernel.output = type_of(row, "output_dtype", kernel.input);
+  kernel.output = type_of(row, "output_dtype", family.usual_output(kernel.input));
   try {
     family.check(kernel);
   } catch (const UserError& error) {

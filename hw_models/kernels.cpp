@@ -51,6 +51,11 @@ void KernelFamily::check(const Kernel& kernel) const {
     throw UserError(fmt::format("{}: expected `{}` from {} to 2^48, got {}", kernel.family, parameter.name,
                                 parameter.least, kernel.size[i]));
   }
+  for (const DataType type : {kernel.input, kernel.output}) {
+    if (bits(type) >= least_bits()) continue;
+    throw UserError(fmt::format("{}: expected values of at least {} bits, got {}", kernel.family, least_bits(),
+                                warploom::name(type)));
+  }
   check_together(kernel);
 }
 

@@ -47,6 +47,10 @@ class KernelFamily {
   // What Kernel::size holds, in that order.
   virtual std::span<const KernelParameter> parameters() const = 0;
   virtual std::span<const KernelFlag> flags() const { return {}; }
+  // Of the result, where nobody says: products of narrow types leave 16 bits.
+  virtual DataType usual_output(DataType input) const { return bits(input) <= 8 ? DataType::bf16 : input; }
+  // Bits of the narrowest values that it takes; fewer than 8 share a byte.
+  virtual int least_bits() const { return 4; }
   // Throws UserError when a size is out of range or the sizes do not fit together.
   void check(const Kernel& kernel) const;
   virtual Flops flops(const Kernel& kernel) const = 0;

@@ -94,7 +94,9 @@ struct MoeConstants {
             .optional()
             .in(0.05, 1),
         field("ends", &C::ends, "start and end of a tile").at_most(100000_cycles),
-        field("passes_rows", &C::passes_rows, "passes over 3 intermediate + hidden elements a row beside the products")
+        field("passes_rows", &C::passes_rows,
+              "passes over the elements of a row beside the products: results of the first, (1 or 2) + 1 intermediate, "
+              "and hidden")
             .optional()
             .in(0, 50),
         field("passes_assignments", &C::passes_assignments, "passes over hidden elements a token and expert of its own")

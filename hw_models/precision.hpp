@@ -17,9 +17,9 @@ struct Precision {
   DataType weights = DataType::bf16;
   // Values that share a scale in a row of activations: 0: none are scaled; -1: the whole row or tensor.
   std::int64_t scale_block = 0;
-  bool is_quantised() const { return scale_block != 0; }
+  constexpr bool is_quantised() const { return scale_block != 0; }
   // Products run in the activations' type; weights of fewer bits are widened on the way.
-  DataType products() const { return activations; }
+  constexpr DataType products() const { return activations; }
 };
 
 inline constexpr Precision precisions[] = {

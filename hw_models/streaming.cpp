@@ -24,8 +24,16 @@ struct Terms {
   }
 };
 
+// Blocks that an SM holds at a time.
+double resident_blocks(const StreamingWork& work, const DeviceSpec& device) {
+  const double room = std::max(1, device.sm.threads / work.rows->threads);
+  return work.blocks > 0 ? std::min(room, std::ceil(static_cast<double>(work.blocks) / device.sm.count)) : room;
+}
+
 // Of what the blocks' later passes read: the share that the caches no longer hold.
-double share_read_again(const RowPasses& rows, const DeviceSpec& device, double resident) {
+double share_read_again(const StreamingWork& work, const DeviceSpec& device) {
+  const RowPasses& rows = *work.rows;
+  const double resident = resident_blocks(work, device);
   const double in_l1 = resident * static_cast<double>(rows.row.count());
   if (rows.tries_l1 && in_l1 <= static_cast<double>(device.sm.shared_memory.count())) return 0;
   const StreamingConstants& constants = device.architecture.streaming;
@@ -34,17 +42,23 @@ double share_read_again(const RowPasses& rows, const DeviceSpec& device, double 
   return std::clamp((filled - constants.l2_rows) / (constants.l2_rows_none - constants.l2_rows), 0.0, 1.0);
 }
 
-double resident_blocks(const RowPasses& rows, const DeviceSpec& device) {
-  return std::max(1, device.sm.threads / rows.threads);
+struct MovedBytes {
+  double memory = 0;  // bytes from and to device memory
+  double l2 = 0;      // bytes found and left in the L2
+  double all() const { return memory + l2; }
+};
+
+MovedBytes moved_by(const StreamingWork& work, const DeviceSpec& device) {
+  const auto written = static_cast<double>(work.written.count());
+  const Bytes again = work.rows ? work.rows->read_again * share_read_again(work, device) : Bytes{0};
+  MovedBytes moved;
+  moved.l2 = static_cast<double>(work.read.count()) * work.share_in_l2 +
+             written * work.written_share_in_l2.value_or(work.share_in_l2);
+  moved.memory = static_cast<double>((work.bytes() + again).count()) - moved.l2;
+  return moved;
 }
 
-Bytes memory_bytes(const StreamingWork& work, const DeviceSpec& device) {
-  if (!work.rows) return work.bytes();
-  return work.bytes() +
-         work.rows->read_again * share_read_again(*work.rows, device, resident_blocks(*work.rows, device));
-}
-
-// Loops that wait for each load, as the memory fills up (the fourth power: a queue's knee).
+// Loops that wait for each load, as the memory fills up.
 double waiting_seconds(const StreamingWork& work, const DeviceSpec& device, double memory, double sms,
                        Frequency clock) {
   const double latency = work.share_in_l2 * device.l2.latency.value() +
@@ -52,14 +66,15 @@ double waiting_seconds(const StreamingWork& work, const DeviceSpec& device, doub
                          device.architecture.streaming.load_issue.value();
   const double waiting =
       static_cast<double>(work.read.count()) / (sms * work.bytes_in_flight_per_sm) * latency / clock.value();
-  return std::pow(std::pow(memory, 4) + std::pow(waiting, 4), 0.25);
+  const double power = device.architecture.streaming.load_queue;
+  return std::pow(std::pow(memory, power) + std::pow(waiting, power), 1 / power);
 }
 
 double pass_seconds(const StreamingWork& work, const DeviceSpec& device, Frequency clock) {
   const RowPasses& rows = *work.rows;
   const StreamingConstants& constants = device.architecture.streaming;
   const auto blocks = static_cast<double>(work.blocks);
-  const double resident = std::min(resident_blocks(rows, device), std::ceil(blocks / device.sm.count));
+  const double resident = resident_blocks(work, device);
   const double waves = std::max(1.0, blocks / (device.sm.count * resident));
   const double pass =
       constants.pass_issue * resident * rows.threads + static_cast<double>(rows.steps) * constants.pass_step.value();
@@ -69,12 +84,9 @@ double pass_seconds(const StreamingWork& work, const DeviceSpec& device, Frequen
 Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, Frequency clock) {
   Terms terms;
   const auto bytes = static_cast<double>(work.bytes().count());
-  const auto written = static_cast<double>(work.written.count());
-  const double written_share = work.written_share_in_l2.value_or(work.share_in_l2);
-  const double in_l2 = (bytes - written) * work.share_in_l2 + written * written_share;
-  const double in_memory = static_cast<double>(memory_bytes(work, device).count()) - in_l2;
-  terms.memory = in_memory / (work.memory_share * device.reached_bandwidth().value()) +
-                 in_l2 / device.l2_bandwidth_at(clock).value();
+  const MovedBytes moved = moved_by(work, device);
+  terms.memory = moved.memory / (work.memory_share * device.reached_bandwidth().value()) +
+                 moved.l2 / device.l2_bandwidth_at(clock).value();
   if (work.bytes_in_flight_per_sm > 0) terms.memory = waiting_seconds(work, device, terms.memory, sms, clock);
   const auto paced = static_cast<double>(work.paced.value_or(work.bytes()).count());
   terms.unpaced = bytes > 0 ? terms.memory * (1 - paced / bytes) : 0;
@@ -89,11 +101,11 @@ Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, 
 }  // namespace
 
 double share_found_in_l2(Bytes bytes, const DeviceSpec& device) {
-  // From all to nothing over so much more: an LRU-like cache thrashes at once (H100, L40S: quantize.csv).
-  constexpr double fade = 0.22;
-  const double filled = static_cast<double>(bytes.count()) /
-                        (static_cast<double>(device.l2.capacity.count()) * device.architecture.streaming.l2_found);
-  return std::clamp(1 - (filled - 1) / fade, 0.0, 1.0);
+  // From all to nothing over little more: an LRU-like cache thrashes at once.
+  const StreamingConstants& constants = device.architecture.streaming;
+  const double filled =
+      static_cast<double>(bytes.count()) / (static_cast<double>(device.l2.capacity.count()) * constants.l2_found);
+  return std::clamp(1 - (filled - 1) / constants.l2_fade, 0.0, 1.0);
 }
 
 KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
@@ -108,9 +120,9 @@ KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
     return latency_at(clock) + terms_at(work, device, sms, clock).busy();
   };
   const auto& energy = device.architecture.energy;
-  const Bytes moved = memory_bytes(work, device);
-  const auto bytes = static_cast<double>(moved.count());
-  const Activity activity{energy.vector_flop * work.vector_flops + energy.l2_byte * bytes, energy.memory_byte * bytes};
+  const MovedBytes moved = moved_by(work, device);
+  const Activity activity{energy.vector_flop * work.vector_flops + energy.l2_byte * moved.all(),
+                          energy.memory_byte * moved.memory};
   const OperatingPoint point = operating_point(device, activity, seconds_at);
   const Terms terms = terms_at(work, device, sms, point.clock);
   const double busy = terms.busy();
@@ -120,8 +132,8 @@ KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
   // The SMs that keep HBM, or themselves, as busy as it gets.
   cost.sm_share =
       busy > 0 ? std::min(1.0, std::max(terms.instructions, terms.arithmetic) / busy) * sms / device.sm.count : 0;
-  cost.hbm_bytes = moved;
-  cost.l2_bytes = moved;
+  cost.hbm_bytes = Bytes(std::llround(moved.memory));
+  cost.l2_bytes = Bytes(std::llround(moved.all()));
   cost.flops = Flops(work.vector_flops);
   cost.power = point.power;
   cost.bound_by = latency_at(point.clock) > busy                                   ? Bound::latency

@@ -11,6 +11,19 @@
 
 namespace warploom {
 
+namespace {
+
+// The fastest way to its products, whatever bounds the kernel. Attention may multiply in the type of its keys.
+FlopRate peak_of(const Kernel& kernel, const DeviceSpec& device) {
+  FlopRate peak = device.vector_peak_at(device.clock.max);
+  if (device.has(kernel.input)) peak = std::max(peak, device.peak(kernel.input));
+  const bool is_attention = kernel.family == "attention" || kernel.family == "mla";
+  if (is_attention && device.has(kernel.weight)) peak = std::max(peak, device.peak(kernel.weight));
+  return peak;
+}
+
+}  // namespace
+
 KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, LaunchMode launch) {
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
@@ -20,10 +33,7 @@ KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, 
   prediction.bytes = family.bytes(kernel);
   prediction.launch = launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
   prediction.cost = AnalyticTimer(device, launch).cost(kernel);
-  const bool is_tensor = prediction.cost.bound_by != Bound::vector && device.has(kernel.input);
-  const FlopRate peak =
-      std::max(device.vector_peak_at(device.clock.max), is_tensor ? device.peak(kernel.input) : FlopRate(0));
-  const Time compute = prediction.flops / peak;
+  const Time compute = prediction.flops / peak_of(kernel, device);
   const Time memory = prediction.bytes / device.memory.bandwidth;
   prediction.roofline = std::max({compute, memory, Time::picoseconds(1)});
   prediction.is_roofline_compute = compute >= memory;

@@ -11,6 +11,7 @@
 #include "hw_models/analytic_timer.hpp"
 #include "hw_models/device.hpp"
 #include "hw_models/kernels.hpp"
+#include "hw_models/precision.hpp"
 #include "sim/core/units.hpp"
 #include "sim/work/kernel.hpp"
 
@@ -27,9 +28,20 @@ struct KernelPrediction {
   bool is_roofline_compute = false;
 
   FlopRate achieved() const { return flops / cost.duration; }
-  Bandwidth achieved_bandwidth() const { return bytes / cost.duration; }
+  Bandwidth achieved_bandwidth() const { return bytes / cost.duration; }        // of what must be moved
+  Bandwidth moved_bandwidth() const { return cost.hbm_bytes / cost.duration; }  // of what is
   double times_roofline() const { return cost.duration.seconds() / roofline.seconds(); }
 };
+
+// How a serving engine multiplies in a precision: where the activations are scaled by kernels of its own, and with
+// block scales by DeepGEMM, which promotes its sums to FP32 every 128 products.
+struct ServingProduct {
+  bool is_serving = false;
+  bool has_split_accumulator = false;
+};
+constexpr ServingProduct serving_product(const Precision& precision) {
+  return {precision.is_quantised(), precision.name == "fp8_block"};
+}
 
 // Throws UserError for sizes that make no sense and for types that the device lacks.
 KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, LaunchMode launch = LaunchMode::graph);

@@ -15,6 +15,7 @@ namespace warploom {
 struct FoundNetwork {
   std::string name;                     // as the cluster calls itself
   std::vector<std::string> stands_for;  // devices whose nodes it is; may be empty
+  std::string device;                   // of its nodes, by its library name; empty: not of the library
   Network network;
 };
 

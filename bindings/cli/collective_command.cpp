@@ -36,7 +36,10 @@ const std::vector<std::string>& operations() {
 
 Bytes bytes_of(const std::string& text) {
   if (text.empty()) throw UserError("`warploom collective` needs a size: `--bytes SIZE`", "such as `--bytes 256MiB`");
-  if (const auto bytes = parse_quantity<Bytes>(text)) return *bytes;
+  if (const auto bytes = parse_quantity<Bytes>(text)) {
+    if (*bytes < Bytes(0)) throw UserError("`--bytes`: expected a size of at least 0 B, got " + warploom::quoted(text));
+    return *bytes;
+  }
   throw UserError("`--bytes`: expected a size such as `256 MiB`, got " + warploom::quoted(text),
                   "write it with a unit: B, kB, MB, GB, KiB, MiB, GiB");
 }
@@ -60,13 +63,9 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.ranks = arguments.gpus;
   report.has_explanation = arguments.explain;
   report.estimate = estimate_collective(found.network, call, first_ranks(arguments.gpus), arguments.choice);
-  if (!found.stands_for.empty()) {
-    const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
-    const auto band = collective_band(call, found.stands_for.front(), arguments.gpus, in_a_node, ErrorBands::load());
-    // Another network says nothing about this one.
-    if (band && !band->is_borrowed)
-      report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
-  }
+  const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
+  if (const auto band = collective_band(call, found.device, arguments.gpus, in_a_node, ErrorBands::load()))
+    report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
 

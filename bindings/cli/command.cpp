@@ -2,9 +2,12 @@
 // The pieces that the declarations of commands have in common.
 #include "bindings/cli/command.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/library.hpp"
@@ -25,6 +28,24 @@ std::string known_experiments() {
   }
   if (names.empty()) return "give a file";
   return "give a file, or one of the library: " + join(names);
+}
+
+// What an experiment is made of, where an experiment is wanted.
+void refuse_a_part(const std::string& command, const std::string& name, const Library& library) {
+  if (library.find(name, ".json").size() == 1 && library.find(name).empty()) {
+    throw UserError(warploom::quoted(name) + " is a model",
+                    "an experiment names it: `model: " + name + "`; `warploom describe " + name + "` shows it");
+  }
+  if (command != "run") return;  // other commands take parts
+  static constexpr std::pair<const char*, const char*> parts[] = {{"devices", "a device"}, {"clusters", "a cluster"}};
+  for (const auto& [folder, meaning] : parts) {
+    const auto found = library.find(name);
+    if (found.size() != 1 || !found.front().name.starts_with(std::string(folder) + "/")) continue;
+    throw UserError(fmt::format("{} is {}", warploom::quoted(name), meaning),
+                    "an experiment names it; `warploom list experiments` shows those that are ready, and `warploom "
+                    "describe " +
+                        name + "` what this is");
+  }
 }
 
 }  // namespace
@@ -107,8 +128,11 @@ std::string chosen_experiment(const std::string& command, const std::string& exp
   const auto type = std::filesystem::status(experiment, ignored).type();
   // A folder may have the name because results lie in it.
   if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::directory) return experiment;
+  const Library library = Library::from_environment();
   const std::string in_library = "experiments/" + experiment;
-  return Library::from_environment().find(in_library).empty() ? experiment : in_library;
+  if (!library.find(in_library).empty()) return in_library;
+  refuse_a_part(command, experiment, library);
+  return experiment;
 }
 
 }  // namespace warploom

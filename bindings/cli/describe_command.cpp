@@ -9,11 +9,13 @@
 #include "bindings/cli/catalogue.hpp"
 #include "bindings/cli/command.hpp"
 #include "bindings/report/description.hpp"
+#include "bindings/report/model_description.hpp"
 #include "hw_models/kernels.hpp"
 #include "sim/core/config_notes.hpp"
 #include "sim/core/library.hpp"
 #include "sim/core/text.hpp"
 #include "workloads/device_lookup.hpp"
+#include "workloads/models/hugging_face.hpp"
 
 namespace warploom {
 
@@ -49,6 +51,21 @@ std::vector<DerivedValue> derived_of(const DeviceSpec& device) {
   return values;
 }
 
+// Wherever it stands: a file of the user's own is a device if it says what one says.
+bool is_device(const ConfigValue& config) {
+  return config.is_map() && config.find("sm") && config.find("clock") && config.find("memory");
+}
+
+// The config.json that a name means: a file, a folder that has one, or a model of the library.
+std::optional<std::string> model_path(const std::string& name, const Library& library) {
+  std::error_code ignored;
+  if (is_file(name)) return name.ends_with(".json") ? std::optional(name) : std::nullopt;
+  if (std::filesystem::is_regular_file(std::filesystem::path(name) / "config.json", ignored)) return name;
+  const auto found = library.find(name, ".json");
+  const bool is_model = found.size() == 1 && library.find(name).empty();
+  return is_model ? std::optional(found.front().path) : std::nullopt;
+}
+
 std::optional<Description> implementation(const std::string& name) {
   for (const KernelFamily* family : kernel_families()) {
     if (family->name() != name) continue;
@@ -77,10 +94,8 @@ Description description_of(const DescribeArguments& arguments) {
   const Library& library = devices.library();
   if (!is_file(name) && library.find(name).empty()) {
     if (const auto found = implementation(name)) return *found;
-    for (const CatalogueEntry& entry : catalogue("models")) {
-      if (entry.name == name || "models/" + entry.name == name) return {name, entry.meaning, {}, {}};
-    }
   }
+  if (const auto model = model_path(name, library)) return describe_model(name, read_hugging_face(*model));
   std::string path = name;
   if (!is_file(name)) {
     const auto device = devices.canonical_name(name);
@@ -88,14 +103,8 @@ Description description_of(const DescribeArguments& arguments) {
   }
   Description description;
   description.name = path;
-  if (path.starts_with("devices/")) {
-    const FoundDevice device = load_device(path, arguments.overrides, library);
-    description.meaning = device.spec.name;
-    description.notes = value_notes(device.config);
-    description.derived = derived_of(device.spec);
-    return description;
-  }
   const ConfigValue config = load_config(path, arguments.overrides, library);
+  if (is_device(config)) description.derived = derived_of(load_device(path, arguments.overrides, library).spec);
   if (const auto named = config.find("name")) description.meaning = named->text();
   description.notes = value_notes(config);
   return description;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "bindings/cli/command.hpp"
 #include "bindings/report/kernel_report.hpp"
@@ -45,12 +47,11 @@ DataType type_of(const std::string& option, const std::string& text) {
 }
 
 // `--dtype` takes a data type or a precision as serving engines call it (`fp8_block`, `w4a16_mxfp4`).
-void set_types(const KernelArguments& arguments, Kernel& kernel) {
+void set_types(const KernelFamily& family, const KernelArguments& arguments, Kernel& kernel) {
   const auto precision = find_precision(arguments.type);
   kernel.input = precision ? precision->activations : type_of("--dtype", arguments.type);
   kernel.weight = precision ? precision->weights : kernel.input;
-  // Products of narrow types leave 16 bits.
-  kernel.output = bits(kernel.input) <= 8 ? DataType::bf16 : kernel.input;
+  kernel.output = family.usual_output(kernel.input);
   if (!arguments.weight_type.empty()) kernel.weight = type_of("--weight-dtype", arguments.weight_type);
   if (!arguments.output_type.empty()) kernel.output = type_of("--output-dtype", arguments.output_type);
 }
@@ -70,24 +71,53 @@ FoundDevice device_of(const KernelArguments& arguments) {
   return changed;
 }
 
-void predict(const KernelFamily& family, const KernelArguments& arguments, Session& session) {
-  std::vector<std::string> flags;
+std::vector<std::string> flags_of(const KernelFamily& family, const KernelArguments& arguments) {
+  std::set<std::string> flags;
   for (const auto& [flag, is_set] : arguments.flags) {
-    if (is_set) flags.push_back(flag);
+    if (is_set) flags.insert(flag);
   }
   const bool has_warm = std::ranges::find(family.flags(), warm_flag, &KernelFlag::name) != family.flags().end();
-  if (has_warm && !arguments.is_cold) flags.emplace_back(warm_flag);
-  Kernel kernel = kernel_from_names(family, arguments.sizes, flags);
-  set_types(arguments, kernel);
+  if (has_warm && !arguments.is_cold) flags.emplace(warm_flag);
+  // A precision that is no data type (`fp8_block`) is a serving engine's: its products run on the engine's kernels.
+  const auto precision = find_precision(arguments.type);
+  if (family.name() == "gemm" && precision && !find_data_type(arguments.type)) {
+    const ServingProduct how = serving_product(*precision);
+    if (how.is_serving) flags.emplace("serving");
+    if (how.has_split_accumulator) flags.emplace("split_accumulator");
+  }
+  return {flags.begin(), flags.end()};
+}
+
+// A device that has all experts of the layer, where nobody says how many it has.
+std::map<std::string, std::int64_t, std::less<>> sizes_of(const KernelArguments& arguments) {
+  auto sizes = arguments.sizes;
+  const auto experts = sizes.find("experts");
+  if (experts != sizes.end()) sizes.emplace("local_experts", experts->second);
+  return sizes;
+}
+
+std::optional<PredictionBand> band_of(const KernelPrediction& prediction, const FoundDevice& device,
+                                      const std::string& type) {
+  // Records of a file of the user's own stand under its name.
+  const std::string name = std::filesystem::path(device.name).filename().string();
+  const auto band = kernel_band(prediction.kernel, band_device(name, device.spec), type, prediction.cost.duration,
+                                ErrorBands::load());
+  if (!band) return std::nullopt;
+  // Nothing is faster than the roofline.
+  const double low = std::max(1 / band->ratio_p90, 1 / prediction.times_roofline());
+  return band_around(low, 1 / band->ratio_p10, description(*band));
+}
+
+void predict(const KernelFamily& family, const KernelArguments& arguments, Session& session) {
+  Kernel kernel = kernel_from_names(family, sizes_of(arguments), flags_of(family, arguments));
+  set_types(family, arguments, kernel);
   const FoundDevice device = device_of(arguments);
   KernelReport report;
   report.device = device.name;
+  report.power_limit = device.spec.power.limit;
   report.prediction =
       predict_kernel(kernel, device.spec, arguments.launch == "graph" ? LaunchMode::graph : LaunchMode::stream);
-  if (const auto band =
-          kernel_band(kernel, device.name, arguments.type, report.prediction.cost.duration, ErrorBands::load())) {
-    report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
-  }
+  report.band = band_of(report.prediction, device, arguments.type);
   if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }

@@ -6,7 +6,8 @@
 
 namespace warploom {
 
-// As given where it exists, else in the folder that WARPLOOM_DATA names.
+// As given where it exists, else in the folder that WARPLOOM_DATA names or in one of its subfolders. Throws UserError
+// that says where it was looked for, and for a name that several subfolders have.
 std::string table_path(const std::string& given);
 
 // Throws UserError where what an option names is the table that is read.

@@ -18,6 +18,9 @@ constexpr int schema = 1;
 
 double gb_per_s(Bandwidth bandwidth) { return bandwidth.value() / 1e9; }
 
+// What the library does not have, it does not estimate.
+bool has_estimate(const CollectiveCandidate& candidate) { return candidate.library_estimate > Time::zero(); }
+
 std::string candidates_in_words(const CollectiveReport& report) {
   TextTable table({"", "algorithm", "protocol", "library's estimate", "predicted", "bus bandwidth"});
   table.align_left(1);
@@ -27,7 +30,8 @@ std::string candidates_in_words(const CollectiveReport& report) {
     const double bus =
         candidate.duration > Time::zero() ? (report.call.bytes / candidate.duration).value() * factor / 1e9 : 0.0;
     table.add({candidate.is_chosen ? "*" : "", candidate.algorithm, candidate.protocol,
-               to_string(candidate.library_estimate), to_string(candidate.duration), fmt::format("{:.4g} GB/s", bus)});
+               has_estimate(candidate) ? to_string(candidate.library_estimate) : "-", to_string(candidate.duration),
+               fmt::format("{:.4g} GB/s", bus)});
   }
   return "\nWhat the library could do (* is its choice, by its own estimate)\n" + table.to_string();
 }
@@ -39,11 +43,7 @@ std::string to_text(const CollectiveReport& report) {
   TextTable table({"", ""});
   table.align_left(1);
   table.add({"duration", to_string(e.duration)});
-  if (report.band) {
-    table.add(
-        {"error band", fmt::format("{} to {} (80% of measured rows: {})", to_string(e.duration * report.band->low),
-                                   to_string(e.duration * report.band->high), report.band->of)});
-  }
+  table.add({"error band", in_words(report.band, e.duration)});
   table.add({"algorithm", e.algorithm});
   table.add({"protocol", fmt::format("{}, {} channels", e.protocol, e.channels)});
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
@@ -78,9 +78,11 @@ std::string to_json(const CollectiveReport& report) {
   if (report.has_explanation) {
     json["candidates"] = Json::array();
     for (const CollectiveCandidate& candidate : e.candidates) {
+      Json library_estimate = nullptr;
+      if (has_estimate(candidate)) library_estimate = candidate.library_estimate.microseconds();
       json["candidates"].push_back({{"algorithm", candidate.algorithm},
                                     {"protocol", candidate.protocol},
-                                    {"library_estimate_us", candidate.library_estimate.microseconds()},
+                                    {"library_estimate_us", std::move(library_estimate)},
                                     {"duration_us", candidate.duration.microseconds()},
                                     {"is_chosen", candidate.is_chosen}});
     }

@@ -17,13 +17,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr int schema = 1;
 
-// "m 8192, n 8192, k 8192", what has its usual value left out; flags after them.
+// "m 8192, n 8192, k 8192"; what has its usual value is left out where that says nothing (one batch, no window), not
+// where it is a size like the others (two experts a token). Flags after them.
 std::string shape_in_words(const Kernel& kernel) {
   const KernelFamily& family = kernel_family(kernel.family);
   std::string text;
   for (std::size_t i = 0; i < family.parameters().size(); ++i) {
     const KernelParameter& parameter = family.parameters()[i];
-    if (parameter.usual == kernel.size[i]) continue;
+    if (parameter.usual == kernel.size[i] && kernel.size[i] <= 1) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parameter.name, kernel.size[i]);
   }
   for (const KernelFlag& flag : family.flags()) {
@@ -59,6 +60,12 @@ std::string_view meaning(Bound bound) {
   return "?";
 }
 
+// A kernel that is shorter than the governor's average may draw more than the limit.
+std::string power_in_words(Power power, Power limit) {
+  if (limit <= Power(0)) return to_string(power);
+  return fmt::format("{} of {}{}", to_string(power), to_string(limit), power > limit ? ", a burst" : "");
+}
+
 std::string candidates_in_words(const std::vector<KernelCandidate>& candidates) {
   if (candidates.empty()) return "\nThis family has one way to do it.\n";
   TextTable table({"", "tile", "waves", "predicted"});
@@ -90,18 +97,16 @@ std::string to_text(const KernelReport& report) {
   table.align_left(1);
   const auto row = [&](const char* what, std::string value) { table.add({what, std::move(value)}); };
   row("duration", fmt::format("{}, of which {} is the gap before it", to_string(p.cost.duration), to_string(p.launch)));
-  if (report.band) {
-    row("error band", fmt::format("{} to {} (80% of measured rows: {})", to_string(p.cost.duration * report.band->low),
-                                  to_string(p.cost.duration * report.band->high), report.band->of));
-  }
+  row("error band", in_words(report.band, p.cost.duration));
   row("bound by", fmt::format("{}: {}", name(p.cost.bound_by), meaning(p.cost.bound_by)));
   row("arithmetic", fmt::format("{}, {} reached", to_string(p.flops), to_string(p.achieved())));
-  row("memory", fmt::format("{} at least, {} moved, {} reached", to_string(p.bytes), to_string(p.cost.hbm_bytes),
-                            to_string(p.achieved_bandwidth())));
+  row("memory",
+      fmt::format("{} at least, at {}; {} moved, at {}", to_string(p.bytes), to_string(p.achieved_bandwidth()),
+                  to_string(p.cost.hbm_bytes), to_string(p.moved_bandwidth())));
   row("roofline", fmt::format("{} by {}; the kernel takes {:.2f} times that", to_string(p.roofline),
                               p.is_roofline_compute ? "arithmetic" : "memory", p.times_roofline()));
   row("SMs", fmt::format("{:.0f}% of the device", 100 * p.cost.sm_share));
-  row("power", to_string(p.cost.power));
+  row("power", power_in_words(p.cost.power, report.power_limit));
   std::string text = fmt::format("{} {} ({}) on {}\n", p.kernel.family, shape_in_words(p.kernel),
                                  types_in_words(p.kernel), report.device);
   // The table's empty header is of no use here.
@@ -129,11 +134,13 @@ std::string to_json(const KernelReport& report) {
   json["l2_bytes"] = p.cost.l2_bytes.count();
   json["achieved_tflops"] = p.achieved().value() / 1e12;
   json["achieved_gb_per_s"] = p.achieved_bandwidth().value() / 1e9;
+  json["moved_gb_per_s"] = p.moved_bandwidth().value() / 1e9;
   json["roofline_us"] = p.roofline.microseconds();
   json["times_roofline"] = p.times_roofline();
   json["roofline_bound_by"] = p.is_roofline_compute ? "compute" : "memory";
   json["sm_share"] = p.cost.sm_share;
   json["power_w"] = p.cost.power.value();
+  if (report.power_limit > Power(0)) json["power_limit_w"] = report.power_limit.value();
   json["error_band"] = nullptr;
   if (report.band) {
     json["error_band"] = {{"low_us", p.cost.duration.microseconds() * report.band->low},

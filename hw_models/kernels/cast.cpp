@@ -26,6 +26,8 @@ class Cast final : public StreamingFamily {
     return list;
   }
 
+  int least_bits() const override { return 4; }
+
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const CastShape shape = shape_of(kernel);
     StreamingWork work;

@@ -31,6 +31,8 @@ class ElementWise final : public StreamingFamily {
     return list;
   }
 
+  int least_bits() const override { return 4; }  // bytes are named
+
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const ElementWiseShape shape = shape_of(kernel);
     StreamingWork work;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads alike, or drawn from a power law.
 //
-// Alike: token t goes to experts t + i experts / top_k, i < top_k; fewer tokens than experts / top_k spread out.
+// Alike: token t goes to experts t + i ceil(experts / top_k), i < top_k, or t + floor(i experts / top_k) where one
+// would come twice; fewer tokens than experts / top_k spread out.
+//
 // Power law: load x with density ~ x^-a between 1 and 0.8 tokens (0.01 and 2 where there are no more assignments than
 // experts), x(u) = ((h^(1-a) - l^(1-a)) u + l^(1-a))^(1/(1-a)), scaled to all assignments, rounded, at most all tokens;
 // what is over or missing goes by `leftovers`. The device with the most tokens comes first. Tokens take experts from
 // the one with the most to the one with the least, all tokens of an expert in a row. With groups a token then keeps to
 // the half of them with most of its two best experts, and ties take the first: what a router makes of such logits.
+//
 // Source: the routing that aiconfigurator's collectors draw (collector/helper.py); DeepSeek-V3, arXiv:2412.19437.
 #include "hw_models/kernels/expert_loads.hpp"
 
@@ -14,6 +17,8 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -42,12 +47,21 @@ class Uniform {
   std::uint64_t state_;
 };
 
+std::int64_t total(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
+
 std::int64_t stride_of(const Routing& routing) { return (routing.experts + routing.top_k - 1) / routing.top_k; }
+
+// Behind a token's first expert. Even strides, as the collectors', would come round to the first where there are few
+// experts a choice.
+std::int64_t offset_of(const Routing& routing, std::int64_t choice) {
+  const std::int64_t stride = stride_of(routing);
+  return stride * (routing.top_k - 1) < routing.experts ? choice * stride : choice * routing.experts / routing.top_k;
+}
 
 std::int64_t alike_expert(const Routing& routing, std::int64_t token, std::int64_t choice) {
   const std::int64_t stride = stride_of(routing);
-  if (routing.tokens >= stride) return (token + choice * stride) % routing.experts;
-  return (token * stride / routing.tokens + choice * stride) % routing.experts;
+  const std::int64_t first = routing.tokens >= stride ? token % routing.experts : token * stride / routing.tokens;
+  return (first + offset_of(routing, choice)) % routing.experts;
 }
 
 Counts alike(const Routing& routing) {
@@ -111,7 +125,8 @@ std::int64_t fill_lowest(std::span<std::int64_t> counts, std::int64_t amount, st
   return amount;
 }
 
-void give_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) {
+// Returns what found no room.
+std::int64_t give_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) {
   const std::int64_t devices = routing.experts / routing.local_experts;
   for (std::int64_t before = amount + 1; amount > 0 && amount < before;) {
     before = amount;
@@ -121,6 +136,8 @@ void give_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) 
       amount -= part - fill_lowest(own, part, routing.tokens);
     }
   }
+  // Fewer than devices, and those whose turn it is are full: to the experts with the least of the others.
+  return fill_lowest(counts, amount, routing.tokens);
 }
 
 void take_by_turns(Counts& counts, std::int64_t amount, const Routing& routing) {
@@ -142,6 +159,7 @@ std::vector<std::size_t> largest_first(const Counts& counts) {
 }
 
 // What is over all tokens fills up the experts with the least; what rounding leaves adds one to each of them by turns.
+// What is over and finds no room is no more missing.
 void settle_one_by_one(Counts& counts, std::int64_t over, std::int64_t missing, std::int64_t tokens) {
   std::vector<std::size_t> order = largest_first(counts);
   for (auto it = order.rbegin(); it != order.rend() && over > 0; ++it) {
@@ -149,6 +167,7 @@ void settle_one_by_one(Counts& counts, std::int64_t over, std::int64_t missing, 
     counts[*it] += more;
     over -= more;
   }
+  missing += over;
   order = largest_first(counts);
   for (bool has_room = true; missing > 0 && has_room;) {
     has_room = false;
@@ -173,12 +192,11 @@ Counts drawn(const Routing& routing, Uniform& uniform) {
     over += std::max<std::int64_t>(0, count - routing.tokens);
     count = std::min(count, routing.tokens);
   }
-  const std::int64_t missing =
-      routing.tokens * routing.top_k - over - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  std::int64_t missing = routing.tokens * routing.top_k - over - total(counts);
   if (routing.leftovers == Leftovers::one_by_one) {
     settle_one_by_one(counts, over, missing, routing.tokens);
   } else {
-    give_by_turns(counts, over, routing);
+    missing += give_by_turns(counts, over, routing);
     give_by_turns(counts, std::max<std::int64_t>(missing, 0), routing);
     take_by_turns(counts, std::max<std::int64_t>(-missing, 0), routing);
   }
@@ -199,27 +217,50 @@ Counts drawn(const Routing& routing, Uniform& uniform) {
 std::vector<std::int64_t> kept_to_groups(const std::vector<std::int64_t>& own, const Routing& routing) {
   const std::int64_t size = routing.experts / routing.groups;
   Counts score(index(routing.groups));
-  for (const std::int64_t expert : own) ++score[index(expert / size)];
-  for (std::int64_t& one : score) one = std::min<std::int64_t>(one, 2);
-  std::vector<std::size_t> groups = largest_first(score);
-  groups.resize(index((routing.groups + 1) / 2));
-  std::sort(groups.begin(), groups.end());
-  std::vector<std::int64_t> kept;
+  std::vector<bool> is_own(index(routing.experts));
   for (const std::int64_t expert : own) {
-    if (std::binary_search(groups.begin(), groups.end(), index(expert / size))) kept.push_back(expert);
+    std::int64_t& one = score[index(expert / size)];
+    one = std::min<std::int64_t>(one + 1, 2);
+    is_own[index(expert)] = true;
   }
-  for (const std::size_t group : groups) {
-    const auto first = static_cast<std::int64_t>(group) * size;
+  std::vector<bool> is_kept(score.size());
+  std::int64_t room = (routing.groups + 1) / 2;
+  for (std::int64_t wanted = 2; wanted >= 0; --wanted) {
+    for (std::size_t group = 0; group < score.size() && room > 0; ++group) {
+      if (score[group] != wanted) continue;
+      is_kept[group] = true;
+      --room;
+    }
+  }
+  std::vector<std::int64_t> kept;
+  kept.reserve(own.size());
+  for (const std::int64_t expert : own) {
+    if (is_kept[index(expert / size)]) kept.push_back(expert);
+  }
+  for (std::int64_t first = 0; first < routing.experts && std::ssize(kept) < routing.top_k; first += size) {
+    if (!is_kept[index(first / size)]) continue;
     for (std::int64_t expert = first; expert < first + size && std::ssize(kept) < routing.top_k; ++expert) {
-      if (std::find(own.begin(), own.end(), expert) == own.end()) kept.push_back(expert);
+      if (!is_own[index(expert)]) kept.push_back(expert);
     }
   }
   return kept;
 }
 
+// From a sample to all: largest remainder, so that no assignment is lost.
+void scale_up(Counts& counts, std::int64_t from, std::int64_t to, std::int64_t sum) {
+  Counts remainders(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    remainders[i] = counts[i] * to % from;
+    counts[i] = counts[i] * to / from;
+  }
+  const std::int64_t lost = sum - total(counts);
+  const std::vector<std::size_t> order = largest_first(remainders);
+  for (std::int64_t i = 0; i < lost; ++i) ++counts[order[index(i)]];
+}
+
 // Every token's choice where there are few tokens, else of a sample.
 Counts grouped(const Counts& counts, const Routing& routing) {
-  constexpr std::int64_t sample = 2048;
+  const std::int64_t sample = std::min<std::int64_t>(2048, (1 << 17) / routing.top_k);
   const std::vector<std::size_t> order = largest_first(counts);
   Counts ends(order.size());
   std::int64_t sum = 0;
@@ -236,8 +277,12 @@ Counts grouped(const Counts& counts, const Routing& routing) {
     }
     for (const std::int64_t expert : kept_to_groups(own, routing)) ++result[index(expert)];
   }
-  for (std::int64_t& count : result) count = count * routing.tokens / asked;
+  scale_up(result, asked, routing.tokens, routing.tokens * routing.top_k);
   return result;
+}
+
+void check_all_assigned(const Counts& counts, const Routing& routing) {
+  if (total(counts) != routing.tokens * routing.top_k) throw InternalError("loads of experts lost assignments");
 }
 
 }  // namespace
@@ -248,7 +293,9 @@ std::vector<std::vector<std::int64_t>> expert_loads(const Routing& routing) {
   Uniform uniform(1);
   for (int i = 0; i < (is_drawn ? draws : 1); ++i) {
     Counts counts = is_drawn ? drawn(routing, uniform) : alike(routing);
+    check_all_assigned(counts, routing);
     if (routing.groups > 1) counts = grouped(counts, routing);
+    check_all_assigned(counts, routing);
     counts.resize(index(routing.local_experts));
     result.push_back(std::move(counts));
   }

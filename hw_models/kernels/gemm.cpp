@@ -4,12 +4,13 @@
 // Equations, for tiles of bm x bn and k-steps of 128 bytes; `cycles` are at the clock of the power balance:
 //   products  = 2 bm bn bk / (rate x main_loop)               cycles a step
 //   operands  = (bm + bn) 128 B / multicast / min(port, L2 rate x SMs / active)
-//   waves     = q ceil(x) + (1 - q) x for x = blocks / SMs and q = wave_quantisation: what the library cannot fill with
-//   tiles
-//               of another size or parts of k; x counts as 1 at least where k is too short to be cut
-//   core      = waves x steps x max(products, operands) + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 -
-//   overlap)) traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
+//   waves     = q ceil(x) + (1 - q) x for x = blocks / SMs and q = wave_quantisation: what the library cannot fill
+//               with tiles of another size or parts of k; x counts as 1 at least where k is too short to be cut
+//   core      = waves x steps x max(products, operands)
+//               + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 - overlap))
+//   traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
 //   t         = fixed + max(core / f, traffic / HBM) + (1 - memory_overlap) min(...) + split
+// B of another type than A has its own bytes; products are of the wider type, and converting on the way costs nothing.
 // Tile and split by the rule of the libraries (not by this cost): fewest waves x max(products, operands) at nominal
 // rates, then the fewest parts of k, then the largest tile, as DeepGEMM documents its own choice; k is split where the
 // blocks leave half of the SMs idle and k is long. Assumes operands laid out so that loads are full lines, one block an
@@ -52,6 +53,7 @@ GemmShape shape_of(const Kernel& kernel) {
   shape.split_k = kernel.size[6];
   shape.threads = kernel.size[7];
   shape.input = kernel.input;
+  shape.weight = kernel.weight;
   shape.output = kernel.output;
   shape.accumulate = (kernel.flags & accumulate_flag) != 0;
   shape.is_warm = (kernel.flags & warm_flag) != 0;
@@ -65,6 +67,12 @@ GemmShape shape_of(const Kernel& kernel) {
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 double element_bytes(DataType type) { return bits(type) / 8.0; }
 
+// Operand bytes of a step; it is `step_bytes` of the wider type deep.
+double operands_of(const GemmShape& shape, double rows, double columns) {
+  const double widest = bits(product_type(shape));
+  return step_bytes * (rows * bits(shape.input) + columns * bits(weight_type(shape))) / widest;
+}
+
 struct StepCycles {
   double products = 0;
   double operands = 0;
@@ -75,8 +83,8 @@ struct StepCycles {
 StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device, double active,
                        double share) {
   const auto& constants = device.architecture.gemm;
-  const double depth = step_bytes / element_bytes(shape.input);
-  const double rate = device.tensor_flops_per_cycle(shape.input) * share;
+  const double depth = step_bytes / element_bytes(product_type(shape));
+  const double rate = device.tensor_flops_per_cycle(product_type(shape)) * share;
   const double l2_rate = constants.l2_reached * std::min(constants.port_bytes_per_cycle,
                                                          device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
   StepCycles cycles;
@@ -87,8 +95,9 @@ StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const Devic
     if (!shape.is_serving) return constants.multicast;
     return std::min(constants.multicast, std::ceil(as_double(size) / part));
   };
-  const double loads = tile.m / sharers(shape.n, tile.n) + tile.n / sharers(shape.m, tile.m);
-  cycles.operands = loads * step_bytes / l2_rate;
+  const double rows = tile.m / sharers(shape.n, tile.n);
+  const double columns = tile.n / sharers(shape.m, tile.m);
+  cycles.operands = operands_of(shape, rows, columns) / l2_rate;
   return cycles;
 }
 
@@ -126,15 +135,17 @@ class GemmModel {
     waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
     const double footprint =
-        as_double(shape.batch) * as_double(shape.k) * as_double(shape.m + shape.n) * element_bytes(shape.input) + c;
+        as_double(shape.batch) * as_double(shape.k) *
+            (as_double(shape.m) * element_bytes(shape.input) + as_double(shape.n) * element_bytes(weight_type(shape))) +
+        c;
     const double moved = gemm_operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
     memory_bytes_ = moved * cold_share(shape, device, footprint);
     // Parts are written and read once each, in fp32, through the L2.
     split_bytes_ = blocking_.parts > 1
                        ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts
                        : 0;
-    operand_bytes_ =
-        blocking_.blocks * blocking_.steps * (blocking_.tile.m + blocking_.tile.n) * step_bytes / constants_.multicast;
+    operand_bytes_ = blocking_.blocks * blocking_.steps * operands_of(shape, blocking_.tile.m, blocking_.tile.n) /
+                     constants_.multicast;
   }
 
   Terms terms_at(Frequency clock) const {
@@ -180,7 +191,7 @@ class GemmModel {
   Activity activity() const {
     const auto& energy = device_.architecture.energy;
     const double flops = 2 * as_double(shape_.batch) * as_double(shape_.m) * as_double(shape_.n) * as_double(shape_.k);
-    const auto flop = energy.tensor_flop.find(std::string(name(shape_.input)));
+    const auto flop = energy.tensor_flop.find(std::string(name(product_type(shape_))));
     const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
     return {per_flop * flops + energy.l2_byte * (operand_bytes_ + split_bytes_), energy.memory_byte * memory_bytes_};
   }
@@ -242,21 +253,21 @@ class Gemm final : public KernelFamily {
   Bytes bytes(const Kernel& kernel) const override {
     const GemmShape shape = shape_of(kernel);
     const Bytes a = bytes_of({shape.batch, shape.m, shape.k}, shape.input);
-    const Bytes b = bytes_of({shape.batch, shape.k, shape.n}, shape.input);
+    const Bytes b = bytes_of({shape.batch, shape.k, shape.n}, weight_type(shape));
     const Bytes c = bytes_of({shape.batch, shape.m, shape.n}, shape.output);
     return a + b + c * (shape.accumulate ? 2 : 1);
   }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
     const GemmShape shape = shape_of(kernel);
-    if (shape.input == DataType::fp32) return simt_gemm_cost(shape, device);
+    if (product_type(shape) == DataType::fp32) return simt_gemm_cost(shape, device);
     return GemmModel(shape, device).cost(flops(kernel));
   }
 
   // One a tile of the library, each with the parts of k that go with it.
   std::vector<KernelCandidate> candidates(const Kernel& kernel, const DeviceSpec& device) const override {
     const GemmShape shape = shape_of(kernel);
-    if (shape.input == DataType::fp32 || shape.tile_m > 0) return {};
+    if (product_type(shape) == DataType::fp32 || shape.tile_m > 0) return {};
     const GemmBlocking chosen = choose_gemm_blocking(shape, device);
     std::vector<KernelCandidate> list;
     for (const GemmTile& tile : device.architecture.gemm.tiles) {
@@ -279,19 +290,40 @@ class Gemm final : public KernelFamily {
  protected:
   void check_together(const Kernel& kernel) const override {
     const GemmShape shape = shape_of(kernel);
-    if ((shape.tile_m > 0) == (shape.tile_n > 0)) return;
-    throw UserError("gemm: expected both of `tile_m` and `tile_n`, or neither");
+    if ((shape.tile_m > 0) != (shape.tile_n > 0)) {
+      throw UserError("gemm: expected both of `tile_m` and `tile_n`, or neither");
+    }
+    // What no kernel has would pass for a prediction of one.
+    constexpr std::int64_t largest_tile = 4096;
+    constexpr std::int64_t most_threads = 1024;
+    for (const auto& [name, size] : {std::pair{"tile_m", shape.tile_m}, {"tile_n", shape.tile_n}}) {
+      if (size > largest_tile)
+        throw UserError(fmt::format("gemm: expected `{}` up to {}, got {}", name, largest_tile, size));
+    }
+    if (shape.split_k > shape.k) {
+      throw UserError(fmt::format("gemm: expected `split_k` up to `k`, {}, got {}", shape.k, shape.split_k));
+    }
+    if (shape.threads % 32 != 0 || shape.threads > most_threads) {
+      throw UserError(
+          fmt::format("gemm: expected `threads` in warps of 32, up to {}, got {}", most_threads, shape.threads));
+    }
   }
 };
 
 }  // namespace
+
+DataType weight_type(const GemmShape& shape) { return shape.weight.value_or(shape.input); }
+
+DataType product_type(const GemmShape& shape) {
+  return bits(weight_type(shape)) > bits(shape.input) ? weight_type(shape) : shape.input;
+}
 
 Kernel gemm(const GemmShape& shape) {
   Kernel kernel;
   kernel.family = "gemm";
   kernel.size = {shape.batch, shape.m, shape.n, shape.k, shape.tile_m, shape.tile_n, shape.split_k, shape.threads};
   kernel.input = shape.input;
-  kernel.weight = shape.input;
+  kernel.weight = weight_type(shape);
   kernel.output = shape.output;
   kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0) |
                  (shape.split_accumulator ? split_accumulator_flag : 0) | (shape.is_transposed ? transposed_flag : 0) |

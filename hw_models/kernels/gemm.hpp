@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "sim/work/kernel.hpp"
 
@@ -16,7 +17,7 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t batch = 1;
-  DataType input = DataType::bf16;   // of A and B
+  DataType input = DataType::bf16;   // of A, and of B where `weight` is none
   DataType output = DataType::bf16;  // of C
   bool accumulate = false;           // C += A B: C is read too (fp32 main gradients)
   bool split_accumulator = false;  // partial sums of 8-bit products are promoted to FP32 on the way (slower on Hopper)
@@ -27,8 +28,12 @@ struct GemmShape {
   std::int64_t tile_m = 0;         // of one block; 0, as for the next three: what the library chooses
   std::int64_t tile_n = 0;
   std::int64_t split_k = 0;
-  std::int64_t threads = 0;  // of one block; FP32 on the vector lanes only
+  std::int64_t threads = 0;          // of one block; FP32 on the vector lanes only
+  std::optional<DataType> weight{};  // of B in memory; products are of the wider type, B converted on its way
 };
+
+DataType weight_type(const GemmShape& shape);
+DataType product_type(const GemmShape& shape);
 
 Kernel gemm(const GemmShape& shape);
 const KernelFamily& gemm_family();

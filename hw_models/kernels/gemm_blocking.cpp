@@ -27,7 +27,7 @@ GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& 
   GemmBlocking blocking;
   blocking.tile = tile;
   blocking.parts = parts;
-  blocking.steps = std::ceil(as_double(shape.k) * bits(shape.input) / 8.0 / (gemm_step_bytes * parts));
+  blocking.steps = std::ceil(as_double(shape.k) * bits(product_type(shape)) / 8.0 / (gemm_step_bytes * parts));
   blocking.blocks =
       as_double(shape.batch) * std::ceil(as_double(shape.m) / tile.m) * std::ceil(as_double(shape.n) / tile.n) * parts;
   return blocking;
@@ -68,26 +68,32 @@ GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& devi
 
 double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
   const double wave = std::min<double>(device.sm.count, blocking.blocks / as_double(shape.batch) / blocking.parts);
-  const double element = bits(shape.input) / 8.0;
-  const double depth = as_double(shape.k) / blocking.parts * element;
+  const double a_row = as_double(shape.k) * bits(shape.input) / 8.0;  // bytes
+  const double b_row = as_double(shape.k) * bits(weight_type(shape)) / 8.0;
   const double l2 = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  const auto traffic = [&](double rows, double columns, double row_tile, double column_tile) {
+  struct Side {
+    double count;
+    double tile;
+    double bytes;  // of one row or column
+  };
+  const auto traffic = [&](const Side& row, const Side& column) {
+    const auto [rows, row_tile, row_bytes] = row;
+    const auto [columns, column_tile, column_bytes] = column;
     const double row_count = std::ceil(rows / row_tile);
     const double column_count = std::ceil(columns / column_tile);
     const double width = std::clamp(std::round(std::sqrt(wave * row_tile / column_tile)), 1.0, column_count);
     const double height = std::clamp(std::ceil(wave / width), 1.0, row_count);
     const double groups = std::ceil(column_count / width);
-    const bool panel_stays = width * column_tile * depth <= l2;
+    const bool panel_stays = width * column_tile * column_bytes / blocking.parts <= l2;
     const double waves_a_group = std::ceil(row_count / height);
-    const double a = rows * as_double(shape.k) * element;
-    const double b = columns * as_double(shape.k) * element;
+    const double a = rows * row_bytes;
+    const double b = columns * column_bytes;
     const double a_reads = a + b <= l2 ? 1 : groups;
     return a * a_reads + b * (panel_stays || a + b <= l2 ? 1 : waves_a_group);
   };
-  const auto m = as_double(shape.m);
-  const auto n = as_double(shape.n);
-  return as_double(shape.batch) *
-         std::min(traffic(m, n, blocking.tile.m, blocking.tile.n), traffic(n, m, blocking.tile.n, blocking.tile.m));
+  const Side m{as_double(shape.m), static_cast<double>(blocking.tile.m), a_row};
+  const Side n{as_double(shape.n), static_cast<double>(blocking.tile.n), b_row};
+  return as_double(shape.batch) * std::min(traffic(m, n), traffic(n, m));
 }
 
 }  // namespace warploom

@@ -8,6 +8,7 @@
 // kernels with their launch gaps; the products only with `projections`. The parts are those of the families gemm and
 // attention. Kernels for the latent differ (`latent` of attention_constants.hpp): the bandwidth that they reach, the
 // conversion of 8 bits, tiles of few heads of which each but the first finds the latents in the L2, copies of queries.
+// Attention is causal. Between kernels the device idles; what is planned before counts as idle, too.
 // Source: arXiv:2405.04434, vLLM's MLACommonImpl; the constants of `latent` are fitted.
 #include "hw_models/kernels/mla.hpp"
 
@@ -45,9 +46,11 @@ MlaShape shape_of(const Kernel& kernel) {
           kernel.weight};
 }
 
-// Queries work on the latent itself where the cache holds more than they bring.
+// Queries work on the latent itself where the cache holds more than they bring: engines send decoding there, which is
+// one query a sequence, or a speculative draft of a few. (By FLOPs alone it would pay up to 170 queries.)
 bool is_absorbed(const MlaShape& shape) {
-  return shape.query_length <= 16 && shape.kv_length >= 2 * shape.query_length;
+  constexpr std::int64_t longest_draft = 16;
+  return shape.query_length <= longest_draft && shape.kv_length >= 2 * shape.query_length;
 }
 
 AttentionShape core_of(const MlaShape& shape) {
@@ -95,7 +98,9 @@ std::vector<Kernel> parts_of(const MlaShape& shape) {
 class Mla final : public KernelFamily {
  public:
   std::string_view name() const override { return "mla"; }
-  std::string_view meaning() const override { return "multi-head latent attention, its projections left out or in"; }
+  std::string_view meaning() const override {
+    return "multi-head latent attention, causal, its projections left out or in";
+  }
 
   std::span<const KernelParameter> parameters() const override {
     static constexpr KernelParameter list[] = {
@@ -136,39 +141,63 @@ class Mla final : public KernelFamily {
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
     const MlaShape shape = shape_of(kernel);
-    KernelCost total;
-    total.sm_share = 0;
-    Time longest = Time::zero();
-    Energy energy{0};
+    Sum sum(device);
     const DeviceSpec special = is_absorbed(shape) ? for_latents(shape, device) : device;
-    for (const Kernel& part : parts_of(shape)) {
-      const KernelCost cost = kernel_family(part.family).cost(part, special);
-      if (cost.duration > longest) {
-        longest = cost.duration;
-        total.bound_by = cost.bound_by;
-      }
-      total.duration += cost.duration + (total.duration > Time::zero() ? device.launch.graph : Time::zero());
-      total.sm_share = std::max(total.sm_share, cost.sm_share);
-      total.hbm_bytes += cost.hbm_bytes;
-      total.l2_bytes += cost.l2_bytes;
-      total.flops += cost.flops;
-      energy += cost.power * cost.duration;
-    }
-    total.power = energy / total.duration;
-    for (const StreamingWork& copy : copies_of(shape, device)) {
-      const KernelCost cost = streaming_cost(copy, device);
-      total.duration += device.launch.graph + cost.duration;
-      total.hbm_bytes += cost.hbm_bytes;
-    }
-    if (is_absorbed(shape)) total.duration += around_latents(shape, device);
+    for (const Kernel& part : parts_of(shape)) sum.add(kernel_family(part.family).cost(part, special));
+    for (const StreamingWork& copy : copies_of(shape, device)) sum.add(streaming_cost(copy, device));
+    if (is_absorbed(shape)) add_around_latents(shape, device, sum);
     if (shape.serving) {
-      total.duration += is_absorbed(shape) ? device.architecture.attention.latent.scheduling
-                                           : device.architecture.attention.scheduling;
+      sum.add_idle(is_absorbed(shape) ? device.architecture.attention.latent.scheduling
+                                      : device.architecture.attention.scheduling);
     }
-    return total;
+    return sum.cost();
   }
 
  private:
+  // Of kernels one after the other.
+  class Sum {
+   public:
+    explicit Sum(const DeviceSpec& device) : device_(device) { total_.sm_share = 0; }
+
+    void add(const KernelCost& cost) {
+      if (total_.duration > Time::zero()) add_idle(device_.launch.graph);
+      if (cost.duration > longest_) {
+        longest_ = cost.duration;
+        total_.bound_by = cost.bound_by;
+      }
+      total_.duration += cost.duration;
+      total_.sm_share = std::max(total_.sm_share, cost.sm_share);
+      total_.hbm_bytes += cost.hbm_bytes;
+      total_.l2_bytes += cost.l2_bytes;
+      total_.flops += cost.flops;
+      energy_ += cost.power * cost.duration;
+    }
+    void add_idle(Time time) {
+      total_.duration += time;
+      energy_ += device_.power.idle * time;
+    }
+    // Bytes that are moved in this time beside a kernel's.
+    void add_traffic(Bytes bytes, bool from_memory, Time time) {
+      const EnergyConstants& energy = device_.architecture.energy;
+      const auto count = static_cast<double>(bytes.count());
+      add_idle(time);
+      total_.l2_bytes += bytes;
+      if (from_memory) total_.hbm_bytes += bytes;
+      energy_ += energy.l2_byte * count + (from_memory ? energy.memory_byte * count : Energy{0});
+    }
+    KernelCost cost() const {
+      KernelCost cost = total_;
+      cost.power = energy_ / cost.duration;
+      return cost;
+    }
+
+   private:
+    const DeviceSpec& device_;
+    KernelCost total_;
+    Time longest_ = Time::zero();
+    Energy energy_{0};
+  };
+
   static bool is_narrow(const MlaShape& shape) { return bits(shape.kv_type.value_or(shape.type)) < bits(shape.type); }
 
   // The device with what kernels for latents reach of it.
@@ -183,21 +212,20 @@ class Mla final : public KernelFamily {
   }
 
   // Latents again for the second and later tiles of few heads; queries copied to join their parts.
-  static Time around_latents(const MlaShape& shape, const DeviceSpec& device) {
+  static void add_around_latents(const MlaShape& shape, const DeviceSpec& device, Sum& sum) {
     const LatentConstants& latent = device.architecture.attention.latent;
     const DataType stored = shape.kv_type.value_or(shape.type);
-    Time time = Time::zero();
     if (shape.heads <= latent.few_heads) {
       const std::int64_t again = (shape.heads + latent.few_heads_tile - 1) / latent.few_heads_tile - 1;
       const Bytes read = bytes_of({shape.batch, shape.kv_length, shape.latent + shape.rope}, stored) * again;
-      time += read / device.l2_bandwidth_at(device.clock.max);
+      sum.add_traffic(read, false, read / device.l2_bandwidth_at(device.clock.max));
     }
     if (shape.serving) {
       const Bytes queries =
           bytes_of({shape.batch, shape.query_length, shape.heads, shape.latent + shape.rope}, shape.type) * 2;
-      time += queries * latent.query_copies / device.reached_bandwidth();
+      const Bytes copied = queries * latent.query_copies;
+      sum.add_traffic(copied, true, copied / device.reached_bandwidth());
     }
-    return time;
   }
 
   // The write to the cache; in prefill the joining of each head's key with the shared rotated part, too.

@@ -7,7 +7,8 @@
 //   tile  = max(2 bm bn K / (rate x main_loop), bn K / conversion rate) + ends
 //   core  = max(tile, tiles x tile / SMs)
 //   bytes = weights of the experts that have a token + rows in and out; where one expert's weights of a product exceed
-//           the kept share of the L2, they are read again for each further tile of rows, at `weights_again`
+//           the kept share of the L2, they are read again for each further tile of rows, at `weights_again`; the
+//           counters and the energy have the same bytes, and those of the passes
 //   t     = fixed + sum over both of max(core, bytes / (reached x stream)) + passes' bytes / reached
 // Passes, at the rows' 16 bits: over rows ((g + 1) i + h elements: activation and sum of a plain implementation), over
 // assignments and over tokens (h elements: quantising, permuting, summing). Loads: expert_loads.hpp. Source: vLLM's
@@ -100,12 +101,13 @@ class MoeModel {
     row_tiles_ = loads_.tiles(tile_.rows);
   }
 
-  KernelCost cost(Flops flops, Bytes bytes) const {
+  KernelCost cost() const {
     const auto& energy = device_.architecture.energy;
     const auto flop = energy.tensor_flop.find(std::string(name(shape_.product_type)));
     const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
-    const double all_bytes = as_double(bytes.count()) + passes_bytes();
-    const Activity activity{per_flop * flops.value() + energy.l2_byte * all_bytes, energy.memory_byte * all_bytes};
+    const double flops = 2 * loads_.rows * weight_elements(shape_);
+    const double all_bytes = first().traffic.all() + second().traffic.all() + passes_bytes();
+    const Activity activity{per_flop * flops + energy.l2_byte * all_bytes, energy.memory_byte * all_bytes};
     const OperatingPoint point =
         operating_point(device_, activity, [&](Frequency clock) { return terms_at(clock).total(); });
     const Terms terms = terms_at(point.clock);
@@ -113,7 +115,7 @@ class MoeModel {
     cost.duration = Time::from_seconds(point.seconds);
     cost.hbm_bytes = Bytes(std::llround(all_bytes));
     cost.l2_bytes = cost.hbm_bytes;
-    cost.flops = flops;
+    cost.flops = Flops(flops);
     cost.power = point.power;
     cost.bound_by = terms.fixed > terms.products + terms.passes ? Bound::latency
                     : terms.is_core_bound ? (point.is_power_limited ? Bound::power : Bound::tensor)
@@ -136,8 +138,33 @@ class MoeModel {
     bool is_core_bound = false;
   };
 
+  // Bytes of one grouped product.
+  struct Traffic {
+    double weights = 0;  // once
+    double again = 0;    // weights that the next tile of rows finds evicted
+    double rows = 0;     // in and out
+    double all() const { return weights + again + rows; }
+  };
+
   // Rows x columns x depth of every expert.
-  Product product(double columns, double depth, Frequency clock) const {
+  struct Grouped {
+    double columns = 0;
+    double depth = 0;
+    Traffic traffic;
+  };
+
+  Grouped grouped(double columns, double depth) const {
+    const double weights = columns * depth * weight_bits(shape_) / 8;
+    return {columns,
+            depth,
+            {weights * loads_.busy, weights * again_share(weights) * (row_tiles_ - loads_.busy),
+             loads_.rows * (depth + columns) * bits(shape_.type) / 8}};
+  }
+  Grouped first() const { return grouped(gates(shape_) * as_double(shape_.intermediate), as_double(shape_.hidden)); }
+  Grouped second() const { return grouped(as_double(shape_.hidden), as_double(shape_.intermediate)); }
+
+  Product product(const Grouped& one, Frequency clock) const {
+    const auto& [columns, depth, traffic] = one;
     const double rate = std::min(device_.tensor_flops_per_cycle(shape_.product_type) * tile_.main_loop,
                                  constants_.most_flops_per_cycle);
     double tile = 2 * tile_.rows * tile_.columns * depth / rate;
@@ -148,11 +175,9 @@ class MoeModel {
     const double tiles = row_tiles_ * std::ceil(columns / tile_.columns);
     const double core = std::max(tile, tiles * tile / device_.sm.count) / clock.value();
 
-    const double weights = columns * depth * weight_bits(shape_) / 8;
     const double bandwidth = device_.reached_bandwidth().value();
-    const double again = again_share(weights) * (row_tiles_ - loads_.busy) / constants_.weights_again;
-    const double memory = weights * (loads_.busy + again) / (bandwidth * constants_.weight_stream) +
-                          loads_.rows * (depth + columns) * bits(shape_.type) / 8 / bandwidth;
+    const double weights = traffic.weights + traffic.again / constants_.weights_again;
+    const double memory = weights / (bandwidth * constants_.weight_stream) + traffic.rows / bandwidth;
     return {std::max(core, memory), core > memory};
   }
 
@@ -173,13 +198,11 @@ class MoeModel {
   }
 
   Terms terms_at(Frequency clock) const {
-    const double h = as_double(shape_.hidden);
-    const double i = as_double(shape_.intermediate);
-    const Product first = product(gates(shape_) * i, h, clock);
-    const Product second = product(h, i, clock);
+    const Product up = product(first(), clock);
+    const Product down = product(second(), clock);
     Terms terms;
-    terms.products = first.seconds + second.seconds;
-    terms.is_core_bound = first.is_core_bound;
+    terms.products = up.seconds + down.seconds;
+    terms.is_core_bound = up.is_core_bound;
     terms.passes = passes_bytes() / device_.reached_bandwidth().value();
     terms.fixed = constants_.fixed.seconds();
     return terms;
@@ -221,8 +244,15 @@ class Moe final : public KernelFamily {
 
   void check_together(const Kernel& kernel) const override {
     const MoeShape shape = shape_of(kernel);
-    constexpr std::int64_t most = 1 << 14;
-    if (shape.experts > most) throw UserError(fmt::format("moe: expected `experts` of at most {}", most));
+    // Beyond any model's, and what a prediction's draws of the loads stay short for.
+    const auto limit = [](std::string_view name, std::int64_t value, std::int64_t most) {
+      if (value <= most) return;
+      throw UserError(fmt::format("moe: expected `{}` of at most {}, got {}", name, most, value));
+    };
+    limit("experts", shape.experts, 4096);
+    limit("top_k", shape.top_k, 256);
+    limit("groups", shape.groups, 256);
+    limit("skew", shape.skew, 1000);
     if (shape.top_k > shape.experts) {
       throw UserError(fmt::format("moe: {} experts a token of only {}", shape.top_k, shape.experts));
     }
@@ -254,7 +284,7 @@ class Moe final : public KernelFamily {
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
     const MoeShape shape = shape_of(kernel);
-    return MoeModel(shape, device).cost(flops(kernel), bytes(kernel));
+    return MoeModel(shape, device).cost();
   }
 };
 

@@ -2,22 +2,26 @@
 // What quantising activations costs: a stream over the values, and fixed costs of several small kernels where a
 // framework searches the scale.
 //
-// Equation: as streaming.hpp, with bytes = rows x width x (bytes of `from` + bytes of `to`) + 4 B a scale. One scale a
-// row or block: B depends on how the kernel searches (`quantize`, `quantize_block`, `quantize_4bit`); a row stays in
-// registers between search and division. One scale a tensor is two kernels. The search: 1,024 threads a block, each
-// waiting for `scale_search_loads` values of 2 B at a time, and a memset and one atomic a block (`scale_search_fixed`).
-// The division: blocks of 256 threads and 8 values a thread, whose starts set its pace (`quantize_cast`) until all of
-// at most 65,536 blocks have started; what is left goes as fast as memory. Behind the search it finds in the L2 what of
+// Equation: as streaming.hpp, with bytes = rows x width x (bytes of `from` + bytes of `to`) + scales: 4 B a row, or 4 B
+// a block (128 values of DeepSeek-V3), or 1 B a block of up to 32 values (NVFP4, MXFP4, MXFP8). One scale a row or
+// block: B depends on how the kernel searches (`quantize`, `quantize_block`, `quantize_4bit`); a row stays in registers
+// between search and division. One scale a tensor is two kernels. The search: 1,024 threads a block, each waiting for
+// `scale_search_loads` values of 2 B at a time, and a memset and one atomic a block (`scale_search_fixed`). The
+// division: blocks of 256 threads and 8 values a thread, whose starts set its pace (`quantize_cast`) until all of at
+// most 65,536 blocks have started; what is left goes as fast as memory. Behind the search it finds in the L2 what of
 // the values fits: the last blocks' slices, spread over the tensor, so that the share falls with a power of the size.
 // Source: TensorRT-LLM's cudaFp8Utils.cu (Apache-2.0) for the kernels; quantize.csv and gemm_quantized.csv of
 // aiconfigurator@095f58a5 for the constants.
 #include "hw_models/kernels/quantize.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "hw_models/kernels/streaming_family.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -46,6 +50,16 @@ QuantizeShape shape_of(const Kernel& kernel) {
   return shape;
 }
 
+// That the kernel writes; the scale of a tensor is known before its division.
+Bytes scales_of(const QuantizeShape& shape) {
+  constexpr std::int64_t longest_micro_block = 32;
+  if (shape.block > 0) {
+    const std::int64_t a_row = (shape.width + shape.block - 1) / shape.block;
+    return Bytes(shape.rows) * a_row * (shape.block <= longest_micro_block ? 1 : scale_bytes);
+  }
+  return Bytes(shape.part == QuantizePart::both ? shape.rows : 0) * scale_bytes;
+}
+
 StreamingWork work_of(const QuantizeShape& shape, const StreamingConstants& constants) {
   StreamingWork work;
   const auto values = static_cast<double>(shape.rows) * static_cast<double>(shape.width);
@@ -55,9 +69,7 @@ StreamingWork work_of(const QuantizeShape& shape, const StreamingConstants& cons
     work.written = Bytes(scale_bytes);
     return work;
   }
-  work.written = bytes_of({shape.rows, shape.width}, shape.to);
-  if (shape.block > 0)
-    work.written += Bytes(scale_bytes) * (shape.rows * ((shape.width + shape.block - 1) / shape.block));
+  work.written = bytes_of({shape.rows, shape.width}, shape.to) + scales_of(shape);
   work.bytes_per_cycle_per_sm = shape.part == QuantizePart::cast ? constants.quantize_cast
                                 : bits(shape.to) < 8             ? constants.quantize_4bit
                                 : shape.block > 0                ? constants.quantize_block
@@ -75,10 +87,10 @@ void find_in_l2(StreamingWork& work, const QuantizeShape& shape, const DeviceSpe
   const Bytes round = values + bytes_of({shape.rows, shape.width}, shape.to);  // between two runs of a benchmark
   if (shape.is_warm) work.share_in_l2 = share_found_in_l2(round, device);
   if (shape.part == QuantizePart::cast && shape.after_search) {
-    constexpr double power = 3;  // between what H100 (sharper) and L40S (gentler) show
-    const double room = static_cast<double>(device.l2.capacity.count()) * device.architecture.streaming.l2_found;
+    const StreamingConstants& constants = device.architecture.streaming;
+    const double room = static_cast<double>(device.l2.capacity.count()) * constants.l2_found;
     work.written_share_in_l2 = work.share_in_l2;
-    work.share_in_l2 = std::min(1.0, std::pow(room / static_cast<double>(values.count()), power));
+    work.share_in_l2 = std::min(1.0, std::pow(room / static_cast<double>(values.count()), constants.after_search));
   }
 }
 
@@ -103,6 +115,21 @@ class Quantize final : public KernelFamily {
         {"after_search", after_search_flag, "with `cast`: the search has just left in the L2 what fits"},
     };
     return list;
+  }
+
+  DataType usual_output(DataType) const override { return DataType::fp8; }
+
+  void check_together(const Kernel& kernel) const override {
+    const QuantizeShape shape = shape_of(kernel);
+    if ((kernel.flags & scale_flag) != 0 && (kernel.flags & cast_flag) != 0)
+      throw UserError("quantize: `scale` and `cast` exclude each other", "without both, one kernel does the two");
+    if (shape.after_search && shape.part != QuantizePart::cast)
+      throw UserError("quantize: `after_search` goes with `cast`: it says what the division finds in the L2");
+    if (shape.part != QuantizePart::scale && bits(shape.to) >= bits(shape.from)) {
+      throw UserError(fmt::format("quantize: expected a result narrower than the values, {}, got {}",
+                                  warploom::name(shape.from), warploom::name(shape.to)),
+                      "the type of the result is `--output-dtype`, such as fp8; that of the values `--dtype`");
+    }
   }
 
   Flops flops(const Kernel& kernel) const override { return Flops(work_of(shape_of(kernel), {}).vector_flops); }

@@ -97,7 +97,7 @@ class Softmax final : public StreamingFamily {
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
     const SoftmaxShape shape = shape_of(kernel);
     const Bytes rows = Bytes(shape.matrices) * shape.rows;
-    const Bytes all = rows * shape.width * (bits(shape.type) / 8);
+    const Bytes all = rows * shape.width * (bits(shape.type) / 8);                   // whole ones: least_bits
     const auto masked = static_cast<double>(shape.causal ? shape.rows - 1 : 0) / 2;  // elements of a row, on average
     const double seen_share = 1 - masked / static_cast<double>(shape.width);
     const double seen = static_cast<double>(rows.count()) * static_cast<double>(shape.width) * seen_share;

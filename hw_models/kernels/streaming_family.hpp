@@ -15,6 +15,7 @@ class StreamingFamily : public KernelFamily {
  public:
   virtual StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const = 0;
 
+  int least_bits() const override { return 8; }
   Flops flops(const Kernel& kernel) const final { return Flops(work(kernel, {}).vector_flops); }
   Bytes bytes(const Kernel& kernel) const final { return work(kernel, {}).bytes(); }
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const final {

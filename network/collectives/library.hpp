@@ -131,7 +131,8 @@ struct TransportSpec {
   Time reported_latency;  // what the plugin tells the library, whose choice it moves
   bool flushes = true;    // Simple's receiver reads once more, which the choice counts as a second latency
   double serial = 0.8;    // share of a step's latency for which a channel of a Simple tree holds its next chunk back
-  Bytes nvls_tree_chunk{131'072};  // a chunk of an NVLS tree, at most
+  Bytes nvls_tree_chunk{131'072};      // a chunk of an NVLS tree, at most
+  Bytes nvls_tree_wide_chunk{65'536};  // the same over four nodes and more
 
   static auto fields() {
     return field_list(
@@ -145,6 +146,9 @@ struct TransportSpec {
             .optional()
             .in(0, 1),
         field("nvls_tree_chunk", &TransportSpec::nvls_tree_chunk, "chunk of an NVLS tree, at most")
+            .optional()
+            .positive(),
+        field("nvls_tree_wide_chunk", &TransportSpec::nvls_tree_wide_chunk, "the same over four nodes and more")
             .optional()
             .positive());
   }

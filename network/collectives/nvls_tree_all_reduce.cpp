@@ -22,7 +22,10 @@ namespace {
 double nvls_tree_chunk(const Setting& setting, double round) {
   constexpr double kib = 1024;
   const auto bytes = static_cast<double>(setting.call.bytes.count());
-  auto chunk = static_cast<double>(setting.library.transport.nvls_tree_chunk.count());
+  const TransportSpec& transport = setting.library.transport;
+  const Bytes most = setting.profile.nodes >= 4 ? std::min(transport.nvls_tree_chunk, transport.nvls_tree_wide_chunk)
+                                                : transport.nvls_tree_chunk;
+  auto chunk = static_cast<double>(most.count());
   if (bytes < 32 * round * chunk) chunk = std::min(chunk, 256 * kib);
   if (bytes < 16 * round * chunk) chunk = std::min(chunk, 128 * kib);
   if (bytes < 4 * round * chunk) chunk = std::min(chunk, 64 * kib);

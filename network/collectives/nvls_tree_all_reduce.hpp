@@ -7,8 +7,9 @@
 // (nccl_tuner.hpp): 461 GB/s of bus bandwidth over two nodes of H100 (measured: 468 to 480), 364 over four and more
 // (365). t_step as in nvls_all_reduce.hpp, t_card = c k chunk / rate. held: a channel's next chunk waits until the last
 // has gone up and come down, (chunks of a channel - 1) x what 2 (serial x network_hop + step) exceeds t_card by:
-// nothing over InfiniBand, half of the time of 16 MiB over EFA. Chunks: transport.nvls_tree_chunk, at most 256, 128,
-// 64, 32 KiB below 32, 16, 4, 1 rounds of all channels and heads. Source: NCCL 2.30.7 src/device/all_reduce.h,
+// nothing over InfiniBand, half of the time of 16 MiB over EFA. Chunks: transport.nvls_tree_chunk (over four
+// nodes and more nvls_tree_wide_chunk), at most 256, 128, 64, 32 KiB below 32, 16, 4, 1 rounds of all channels and
+// heads. Source: NCCL 2.30.7 src/device/all_reduce.h,
 // src/graph/connect.cc, src/enqueue.cc.
 #pragma once
 

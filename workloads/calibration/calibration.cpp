@@ -24,7 +24,9 @@ namespace {
 constexpr std::size_t folds_without_sets = 5;
 constexpr std::size_t most_sets = 12;
 constexpr double least_fall = 0.001;  // of the error over the last 4% of a range, for a fit that would go on
-constexpr double unreadable = 1e6;    // the error of constants that cannot be read, or that make a row impossible
+constexpr double least_worth =
+    0.0002;  // of a constant's move: what it takes off the mean error of the rows that it reaches
+constexpr double unreadable = 1e6;  // the error of constants that cannot be read, or that make a row impossible
 
 // A row that can be predicted, with what decides where it belongs.
 struct Row {
@@ -214,8 +216,11 @@ struct Calibrator::Implementation {
     return sum / static_cast<double>(scored.size());
   }
 
+  // `held`: constants that stay where `start` has them.
   DescentResult fit(const Rows& fitted, ParameterSet& parameters, std::vector<double> start, const std::string& stage,
-                    int rounds) {
+                    int rounds, const std::set<std::size_t>& held = {}) {
+    std::vector<DescentRange> ranges = parameters.ranges();
+    for (const std::size_t i : held) ranges[i] = {start[i], start[i], {}};
     DescentOptions descent = options.descent;
     descent.rounds = std::min(descent.rounds, rounds);
     int evaluations = 0;
@@ -228,7 +233,7 @@ struct Calibrator::Implementation {
     const std::function<double(const std::vector<double>&)> objective = [&](const std::vector<double>& values) {
       return score(few, parameters, values, &memory);
     };
-    return descend(parameters.ranges(), std::move(start), objective, descent);
+    return descend(ranges, std::move(start), objective, descent);
   }
 
   // The mean magnitude of log(predicted / measured), in which nothing that is far out is spared.
@@ -237,6 +242,18 @@ struct Calibrator::Implementation {
     double sum = 0;
     for (const Row* row : scored) sum += std::abs(std::log(row->ratio));
     return sum / static_cast<double>(scored.size());
+  }
+
+  // Constants that a fit has moved onto an end of their range that means nothing (neither all nor none).
+  static std::set<std::size_t> at_an_end(const ParameterSet& parameters, const DescentResult& best) {
+    std::set<std::size_t> found;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const DeclaredConstant& declared = parameters.declared(i);
+      const double least = 1e-3 * (declared.high - declared.low);
+      const bool is_at_end = best.values[i] - declared.low < least || declared.high - best.values[i] < least;
+      if (!declared.closed && is_at_end && best.values[i] != parameters.start()[i]) found.insert(i);
+    }
+    return found;
   }
 
   // A constant that stays on an end of its range although the error still falls beyond it.
@@ -262,6 +279,27 @@ struct Calibrator::Implementation {
           "nothing was written; is the table of this device, in microseconds? A mechanism may be missing, or the range "
           "be wrong: " +
               declared.origin.to_string());
+    }
+  }
+
+  // Puts back what the rows do not decide: constants whose move takes nothing off the error that is more than noise.
+  void put_back_undecided(const Rows& fitted, ParameterSet& parameters, DescentResult& best) {
+    const Rows few = thinned(fitted, options.most_rows);
+    Memory memory;
+    double error = score(few, parameters, best.values, &memory);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (best.values[i] == parameters.start()[i]) continue;
+      const auto& files = parameters.files(i);
+      const auto reached = std::count_if(few.begin(), few.end(), [&](const Row* row) {
+        return std::find(files.begin(), files.end(), row->file) != files.end();
+      });
+      std::vector<double> tried = best.values;
+      tried[i] = parameters.start()[i];
+      const double without = score(few, parameters, tried, &memory);
+      const double share = static_cast<double>(reached) / static_cast<double>(few.size());
+      if (without - error >= least_worth * share) continue;
+      best.values = std::move(tried);
+      error = without;
     }
   }
 
@@ -341,9 +379,16 @@ struct Calibrator::Implementation {
     score(fitted, parameters, parameters.start());
     group.mape_before = mape_of(fitted, [](const Row& row) { return row.ratio; });
     DescentResult best{parameters.start(), 0, 0};
+    std::set<std::size_t> held;
     if (!options.keeps_constants) {
       best = fit(fitted, parameters, parameters.start(), stage, options.descent.rounds);
       refuse_beyond(fitted, parameters, best);
+      for (auto ends = at_an_end(parameters, best); !ends.empty(); ends = at_an_end(parameters, best)) {
+        held.merge(ends);
+        for (const std::size_t i : held) best.values[i] = parameters.start()[i];
+        best = fit(fitted, parameters, best.values, stage, options.descent.rounds, held);
+      }
+      put_back_undecided(fitted, parameters, best);
       best.values = parameters.rounded(best.values);
       // The objective spares what is far out, the error that is told does not: a fit that raises it is none.
       score(fitted, parameters, best.values);
@@ -360,6 +405,7 @@ struct Calibrator::Implementation {
       sources.insert(row->set.empty() ? std::filesystem::path(row->source).filename().string() : row->set);
     }
     group.constants = parameters.fitted(best.values, {sources.begin(), sources.end()});
+    for (const std::size_t i : held) group.constants[i].is_held = true;
     result.groups.push_back(std::move(group));
   }
 
@@ -383,7 +429,8 @@ struct Calibrator::Implementation {
     std::map<std::tuple<std::string, std::string, std::string, std::string>, Rows> classes;
     for (const auto& row : rows) {
       if (predict_again(*row) < unreadable)
-        classes[{std::string(row->kind->name()), row->device, row->dtype, row->band_class}].push_back(row.get());
+        classes[{std::string(row->kind->name()), context.shown_device(row->device), row->dtype, row->band_class}]
+            .push_back(row.get());
     }
     for (const auto& [key, some] : classes) result.bands.push_back(band_of(key, some));
     std::map<std::string, Rows> left;

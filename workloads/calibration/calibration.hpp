@@ -6,7 +6,10 @@
 // and are fitted together. Each kind of table decides its own constants, in the order of the declarations; later kinds
 // see what earlier ones have settled. Objective: the mean of c log(1 + |log(predicted / measured)| / c), c = 0.3, which
 // is the relative error where it is small; twice too fast costs as much as twice too slow, and outliers decide little.
-// A fit that has less of that but a greater mean error is dropped: the constants stay.
+// A fit that has less of that but a greater mean error is dropped: the constants stay. So does every constant whose
+// move takes no more off the error of the rows that reach it than noise would: the rows do not decide it. One that the
+// error would push beyond its physical range stops the calibration; one that only comes to lie on an end of it (two
+// constants that trade with each other) is held where it was, and the others are fitted again.
 //
 // Leave one set out: sets of sources (else devices) are left out in turn where the rest still decides all constants
 // that they use; the other rows in five folds that share no fold key (weights' n and k). Each time the fit is repeated
@@ -50,6 +53,7 @@ struct FittedConstant {
   std::string before, after;         // as written
   double value = 0;
   bool is_at_bound = false;
+  bool is_held = false;  // the fit ran to an end of its range, so that it was left out of it
   bool changed() const { return before != after; }
   bool counts() const { return users.size() >= 2 || sources.size() >= 2; }
 };

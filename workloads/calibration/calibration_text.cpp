@@ -37,12 +37,20 @@ std::string block(const FittedGroup& group) {
   table.align_left(4);
   table.align_left(5);
   for (const FittedConstant& constant : group.constants) {
-    table.add({constant.declared.path, constant.before, constant.after + (constant.is_at_bound ? " (end)" : ""),
+    const std::string after = constant.changed() ? constant.after : constant.is_held ? "held" : "stays";
+    table.add({constant.declared.path, constant.before, after + (constant.is_at_bound ? " (end)" : ""),
                constant_text(constant.declared.low, constant.declared) + " to " +
                    constant_text(constant.declared.high, constant.declared),
                shortened(constant.users), constant.written.to_string()});
   }
-  return text + table.to_string();
+  text += table.to_string();
+  if (std::ranges::any_of(group.constants, &FittedConstant::is_held))
+    text += "held: a fit of all ran to the end of its physical range; the others were fitted without it\n";
+  if (group.rows < static_cast<std::int64_t>(group.constants.size())) {
+    text += fmt::format("warning: {} row{} for {} constants, which so few cannot decide; give more tables\n",
+                        group.rows, group.rows == 1 ? "" : "s", group.constants.size());
+  }
+  return text;
 }
 
 }  // namespace
@@ -51,18 +59,20 @@ std::string to_text(const Calibration& calibration) {
   std::string text;
   std::size_t constants = 0;
   std::size_t counting = 0;
+  std::size_t moved = 0;
   for (const FittedGroup& group : calibration.groups) {
     text += (text.empty() ? "" : "\n") + block(group);
     for (const FittedConstant& constant : group.constants) {
       ++constants;
       if (constant.counts()) ++counting;
+      if (constant.changed()) ++moved;
     }
   }
   if (calibration.groups.empty()) {
     text = "No constant that may be fitted decides these rows (configs/calibration/constants.yaml declares them).\n";
   } else {
-    text +=
-        fmt::format("\n{} constants fitted; {} of them used by two devices or sets at least\n", constants, counting);
+    text += fmt::format("\n{} constants fitted, {} of which moved; {} are used by two devices or sets at least\n",
+                        constants, moved, counting);
   }
   for (const ExcludedScore& score : calibration.excluded)
     text += fmt::format("excluded {}: {} rows, MAPE {}\n", score.set, score.rows, percent(score.mape));

@@ -112,19 +112,27 @@ void ParameterSet::apply(const std::vector<double>& values) {
 
 std::vector<double> ParameterSet::rounded(const std::vector<double>& values) const {
   std::vector<double> result;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    result.push_back(constant_value(constant_text(values[i], declared(i)), declared(i)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // What has not moved keeps the digits that it was written with.
+    const bool has_moved = values[i] != start_[i];
+    result.push_back(has_moved ? constant_value(constant_text(values[i], declared(i)), declared(i)) : values[i]);
+  }
   return result;
 }
 
 std::vector<FittedConstant> ParameterSet::fitted(const std::vector<double>& values,
                                                  const std::vector<std::string>& sources) {
-  // Who else of the library reaches the same places: siblings that were not measured.
+  // Who else of the library reaches the same places: siblings that were not measured. An implementation's file
+  // (`moe/triton`) is reached by the devices that run it, too.
   std::map<std::string, std::vector<std::string>> users;
   for (const LibraryEntry& entry : context_.library().entries()) {
     for (const Parameter& parameter : parameters_) {
-      if (!entry.name.starts_with(parameter.declared->folder + "/")) continue;
-      const auto value = value_at(context_.written_config(entry.name), parameter.declared->path);
+      const DeclaredConstant& declared = *parameter.declared;
+      const bool is_of_folder = entry.name.starts_with(declared.folder + "/");
+      if (!is_of_folder && !entry.name.starts_with("devices/")) continue;
+      const std::string path =
+          is_of_folder ? declared.path : fmt::format("architecture.{}.{}", declared.folder, declared.path);
+      const auto value = value_at(context_.written_config(entry.name), path);
       if (value && value->origin() == parameter.written)
         users[parameter.written.to_string()].push_back(entry.name.substr(entry.name.find('/') + 1));
     }

@@ -140,6 +140,7 @@ std::string override_text(const Calibration& calibration, const std::string& bas
       head += fmt::format(", {:.1f}% on rows left out of the fit", 100 * *group.leave_one_set_out_mape);
     head += ".\n";
     for (const FittedConstant& constant : group.constants) {
+      if (!constant.changed()) continue;
       if (std::find(constant.files.begin(), constant.files.end(), file) == constant.files.end()) continue;
       Tree* at = &tree;
       for (const std::string& key : split(constant.declared.path, '.')) at = &at->children[key];

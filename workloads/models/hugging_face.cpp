@@ -87,9 +87,10 @@ constexpr std::array foreign_keys = {
 };
 
 // What belongs to the families of experts, and to no other.
-constexpr std::array<std::string_view, 8> expert_keys = {
+constexpr std::array<std::string_view, 9> expert_keys = {
     "num_local_experts",   "num_experts",           "n_routed_experts",      "n_shared_experts",
-    "num_experts_per_tok", "moe_intermediate_size", "first_k_dense_replace", "shared_expert_intermediate_size"};
+    "num_experts_per_tok", "moe_intermediate_size", "first_k_dense_replace", "shared_expert_intermediate_size",
+    "num_shared_experts"};
 
 constexpr std::array<std::string_view, 9> activations = {
     "silu", "swish", "gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "quick_gelu", "relu", "gelu_python"};
@@ -180,7 +181,9 @@ void read_sizes(ModelKeys& keys, const Family& family, Model& model) {
       keys.fail("num_key_value_heads", fmt::format("{} does not divide the {} heads", model.kv_heads, model.heads));
     }
   }
-  const auto head_dim = gpt2 ? std::nullopt : keys.integer("head_dim", 100'000);
+  auto head_dim = gpt2 ? std::nullopt : keys.integer("head_dim", 100'000);
+  // Qwen 3's default is a number, not the hidden size over the heads.
+  if (!head_dim && family.has_qk_norm) head_dim = 128;
   if (!head_dim && model.hidden % model.heads != 0) {
     keys.fail(heads_key, fmt::format("{} does not divide the hidden size {}", model.heads, model.hidden));
   }
@@ -218,13 +221,17 @@ void read_experts(ModelKeys& keys, const Family& family, Model& model) {
   }
   model.experts.ffn = mixtral ? model.ffn : keys.required("moe_intermediate_size", widest);
   if (family.model_type == "qwen2_moe") {
-    model.experts.shared_ffn = keys.integer("shared_expert_intermediate_size", widest).value_or(0);
+    model.experts.shared_ffn = keys.integer("shared_expert_intermediate_size", widest).value_or(5632);
   }
   if (keys.integer("decoder_sparse_step", most).value_or(1) != 1) {
     keys.fail("decoder_sparse_step", "dense layers among those of experts are not modelled");
   }
   if (const Json* dense = keys.find("mlp_only_layers"); dense != nullptr && !dense->empty()) {
     keys.fail("mlp_only_layers", "dense layers among those of experts are not modelled");
+  }
+  // What another family of experts says of its layers would change these.
+  for (const auto key : expert_keys) {
+    if (!keys.was_read(key)) refuse_used(keys, key, fmt::format("`{}` of `{}`", key, family.model_type), 0);
   }
 }
 

@@ -74,6 +74,8 @@ class ModelKeys {
     return value->get<std::string>();
   }
 
+  bool was_read(std::string_view key) const { return read_.contains(key); }
+
   std::vector<std::string> unread() const {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json_.items()) {

@@ -24,20 +24,21 @@ constexpr std::pair<std::string_view, std::string_view> styles[] = {
     {"flash_attention_2", "flash_attention_2"},
     {"fa4", "flash_attention_4"},
     {"fa2", "flash_attention_2"},
+    {"flash_attn", "flash_attention_2"},  // vLLM's before it had the others
 };
 
-std::string style_of(std::string_view kernel) {
+}  // namespace
+
+std::string attention_style(std::string_view kernel) {
   for (const auto& [part, style] : styles) {
     if (kernel.find(part) != std::string_view::npos) return std::string(style);
   }
   return {};
 }
 
-}  // namespace
-
 const FoundDevice& device_with_attention(std::string_view device, std::string_view kernel, ValidationContext& context) {
   const FoundDevice& found = context.device(device);
-  const std::string style = style_of(kernel);
+  const std::string style = attention_style(kernel);
   if (style.empty()) return found;
   if (style == "flash_attention_4") throw UserError("FlashAttention-4 is not modelled (rows of one device only)");
   return context.memo<FoundDevice>(found.name + " with " + style, [&] {

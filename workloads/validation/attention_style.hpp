@@ -10,6 +10,9 @@ namespace warploom {
 class ValidationContext;
 struct FoundDevice;
 
+// The file of configs/attention that a kernel of this name runs by; empty where the name says nothing.
+std::string attention_style(std::string_view kernel);
+
 // The device with the constants of `kernel`'s implementation (configs/attention); its own where the name says nothing.
 // Throws UserError for an implementation that is not modelled.
 const FoundDevice& device_with_attention(std::string_view device, std::string_view kernel, ValidationContext& context);

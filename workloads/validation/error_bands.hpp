@@ -14,6 +14,7 @@
 namespace warploom {
 
 class ValidationContext;
+struct DeviceSpec;
 struct RowGroup;
 
 struct ErrorBand {
@@ -27,13 +28,24 @@ struct ErrorBand {
   // predicted / measured at the 10th and 90th percentile: divide a prediction by them for the band of the measurement.
   double ratio_p10 = 1;
   double ratio_p90 = 1;
-  bool is_borrowed = false;  // of another device or class: nothing was measured on this one
+  bool is_borrowed = false;  // of another device, data type or number of ranks, or of more than this kernel
+  std::string besides;       // what its measured rows hold besides the kernel: "the quantisation"
 };
+
+// The device that a band is wanted for: what decides whose band it may borrow.
+struct BandDevice {
+  std::string name;          // of its records: canonical, or the name of a file
+  std::string architecture;  // as device files call it
+  double bandwidth = 0;      // of its memory, bytes/s
+};
+
+BandDevice band_device(const std::string& name, const DeviceSpec& device);
 
 class ErrorBands {
  public:
   ErrorBands() = default;
-  explicit ErrorBands(std::vector<ErrorBand> bands) : bands_(std::move(bands)) {}
+  explicit ErrorBands(std::vector<ErrorBand> bands, std::vector<BandDevice> devices = {})
+      : bands_(std::move(bands)), devices_(std::move(devices)) {}
   // Empty where the library has no records.
   static ErrorBands load(const Library& library = Library::from_environment());
 
@@ -41,13 +53,20 @@ class ErrorBands {
   // Exactly this class; null where nothing was recorded.
   const ErrorBand* find(std::string_view kind, std::string_view device, std::string_view dtype,
                         std::string_view size_class) const;
-  // The nearest: exactly this class, else the device's rows of the data type, of any type, else those of all devices of
-  // the kind (borrowed), widest band first taken. None where the kind was never scored.
-  std::optional<ErrorBand> band(std::string_view kind, std::string_view device, std::string_view dtype,
-                                std::string_view size_class = {}) const;
+  // Of kernels: exactly this class, else the same class and data type of a device of the same architecture, else of the
+  // device whose memory is nearest in bandwidth; the last two borrowed. Another class or data type says nothing.
+  std::optional<ErrorBand> band(std::string_view kind, const BandDevice& device, std::string_view dtype,
+                                std::string_view size_class) const;
+  // Of collectives on the device's own network, whatever the data type: bytes are what is moved. Another number of
+  // ranks, the nearest, is borrowed; another operation or size class says nothing.
+  std::optional<ErrorBand> collective_band(std::string_view device, std::string_view operation, std::string_view nodes,
+                                           std::int64_t ranks, std::string_view size_class) const;
 
  private:
+  const BandDevice* traits_of(std::string_view device) const;
+
   std::vector<ErrorBand> bands_;
+  std::vector<BandDevice> devices_;  // those of the library that have records
 };
 
 // The records of the context's library, read once.

@@ -26,6 +26,12 @@ void add_features(const Kernel& kernel, BaselineFeatures& features) {
   features.bytes += static_cast<double>(bytes(kernel).count());
 }
 
+std::int64_t elements_of(std::int64_t rows, std::int64_t width) {
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(rows, width, &elements)) throw UserError("rows x width are out of range");
+  return elements;
+}
+
 DataType data_type_of(std::string_view text) {
   if (const auto type = find_data_type(text)) return *type;
   if (text == "float16" || text == "half") return DataType::fp16;

@@ -20,6 +20,9 @@ double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode 
 // `flops` and `bytes` of the kernel, for the baseline; adds when called again (two kernels in one number).
 void add_features(const Kernel& kernel, BaselineFeatures& features);
 
+// rows x width; throws UserError where 64 bits do not hold it.
+std::int64_t elements_of(std::int64_t rows, std::int64_t width);
+
 // The data type that a table calls `text`; throws UserError.
 DataType data_type_of(std::string_view text);
 

@@ -217,7 +217,7 @@ class TableReader {
     const std::size_t at = index_of(groups_, key);
     if (at == result_.groups.size()) {
       RowGroup group;
-      group.device = predicted.device;
+      group.device = context_.shown_device(predicted.device);
       group.dtype = predicted.dtype;
       group.size_class = predicted.size_class;
       group.set = predicted.set;

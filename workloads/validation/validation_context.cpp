@@ -55,6 +55,11 @@ std::string ValidationContext::use_device_file(const std::string& path) {
   return name;
 }
 
+std::string ValidationContext::shown_device(const std::string& canonical) const {
+  const auto own = own_devices_.find(canonical);
+  return own == own_devices_.end() ? canonical : std::filesystem::path(own->second).filename().string();
+}
+
 std::string ValidationContext::path_of(const std::string& name) const {
   const auto own = own_devices_.find(name.substr(name.find('/') + 1));
   return name.starts_with("devices/") && own != own_devices_.end() ? own->second : name;

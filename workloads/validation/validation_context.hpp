@@ -34,6 +34,8 @@ class ValidationContext {
   std::vector<std::string> device_names() const;
   // A device file of the user stands for the device that its `use:` starts from, or its own name. Returns the name.
   std::string use_device_file(const std::string& path);
+  // What reports and records call a device: its canonical name, or that of the user's file that stands for it.
+  std::string shown_device(const std::string& canonical) const;
 
   // A file of the library, such as `clusters/dgx_h100` or `libraries/nccl_hopper`, with the overrides that are set for
   // it. `devices/h100_sxm` may be a file of the user.

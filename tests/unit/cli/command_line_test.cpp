@@ -9,14 +9,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 
 #include "bindings/cli/completion.hpp"
+#include "bindings/cli/measured_tables.hpp"
 #include "bindings/cli/progress.hpp"
 #include "bindings/cli/usage_error.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "sim/core/whole_file.hpp"
 
 namespace warploom {
 namespace {
@@ -96,6 +100,34 @@ TEST(CommandLine, MistakesExitWithTwoAndSayWhatWasMeant) {
   EXPECT_EQ(run({"run", "/nowhere.yaml"}).exit_code, 2);
   EXPECT_EQ(run({}).exit_code, 2);
   EXPECT_EQ(run({"--version"}).exit_code, 0);
+}
+
+TEST(CommandLine, ANegativeSizeNamesItsOption) {
+  const auto came = run({"collective", "all_reduce", "--cluster", "dgx_h100", "--gpus", "8", "--bytes=-1GiB"});
+  EXPECT_EQ(came.exit_code, 2);
+  EXPECT_THAT(came.errors, StartsWith("error: `--bytes`: expected a size of at least 0 B, got `-1GiB`"));
+}
+
+TEST(CommandLine, AModelIsNoExperiment) {
+  const auto came = run({"run", "mixtral_8x7b"});
+  EXPECT_EQ(came.exit_code, 2);
+  EXPECT_THAT(came.errors, HasSubstr("`mixtral_8x7b` is a model"));
+  EXPECT_THAT(came.errors, HasSubstr("`model: mixtral_8x7b`"));
+  EXPECT_THAT(run({"run", "h100_sxm"}).errors, HasSubstr("`h100_sxm` is a device"));
+}
+
+TEST(CommandLine, TablesAreFoundInSubfoldersOfTheDataFolder) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "warploom_data";
+  std::filesystem::create_directories(folder / "measured");
+  write_whole_file((folder / "measured/gemm.csv").string(), "a\n");
+  ::setenv("WARPLOOM_DATA", folder.c_str(), 1);
+  EXPECT_EQ(table_path("gemm.csv"), (folder / "measured/gemm.csv").string());
+  EXPECT_EQ(table_path("measured/gemm.csv"), (folder / "measured/gemm.csv").string());
+  const std::string missing = run({"validate", "gem.csv"}).errors;
+  EXPECT_THAT(missing, HasSubstr(folder.string()));
+  EXPECT_THAT(missing, HasSubstr("did you mean `measured/gemm.csv`?"));
+  ::unsetenv("WARPLOOM_DATA");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CommandLine, OurOwnMistakesExitWithSeventyAndAskForAReport) {

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, latent attention and experts: formulas of what they compute and move, and what their time follows.
+// Attention and latent attention: formulas of what they compute and move, and what their time follows.
 #include "hw_models/kernels/attention.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "hw_models/kernels.hpp"
 #include "hw_models/kernels/attention_sweep.hpp"
 #include "hw_models/kernels/dropout.hpp"
-#include "hw_models/kernels/expert_loads.hpp"
 #include "hw_models/kernels/mla.hpp"
-#include "hw_models/kernels/moe.hpp"
-#include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "hw_models/kernels/unscale.hpp"
-#include "sim/core/errors.hpp"
 #include "tests/unit/hw_models/devices.hpp"
 
 namespace warploom {
@@ -127,73 +122,22 @@ TEST(Mla, PrefillAttendsWithKeysOf192AndValuesOf128) {
   EXPECT_DOUBLE_EQ(flops(kernel).value(), 2.0 * 16 * (100 * 101 / 2) * (192 + 128));
 }
 
-TEST(ExpertLoads, GiveEveryTokenItsExperts) {
-  for (const double exponent : {0.0, 1.01, 1.2}) {
-    for (const std::int64_t tokens : {1, 7, 100, 65536}) {
-      for (const Leftovers leftovers : {Leftovers::by_turns, Leftovers::one_by_one}) {
-        for (const auto& loads : expert_loads({tokens, 8, 256, 256, exponent, 0, leftovers})) {
-          EXPECT_EQ(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), tokens * 8) << exponent;
-          EXPECT_LE(*std::max_element(loads.begin(), loads.end()), tokens);
-        }
-      }
-    }
-  }
-}
-
-TEST(ExpertLoads, TheHeaviestDeviceHasAtLeastItsShare) {
-  for (const auto& loads : expert_loads({4096, 8, 256, 32, 1.2})) {
-    EXPECT_EQ(loads.size(), 32u);
-    EXPECT_GT(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), 4096 * 8 / 8);
-  }
-}
-
-TEST(ExpertLoads, AlikeIsAlikeWhateverTheTokens) {
-  const auto spread = [](std::int64_t tokens) {
-    const auto loads = expert_loads({tokens, 8, 256, 256}).front();
-    return *std::max_element(loads.begin(), loads.end()) - *std::min_element(loads.begin(), loads.end());
-  };
-  for (const std::int64_t tokens : {1, 31, 32, 33, 100, 256, 1000}) EXPECT_LE(spread(tokens), 1) << tokens;
-  EXPECT_EQ(spread(256), 0);
-}
-
-TEST(ExpertLoads, OneTokenGoesToAllDevicesByTurnsButToOneDeviceOneByOne) {
-  const auto sum = [](Leftovers leftovers) {
-    const auto loads = expert_loads({1, 8, 256, 32, 1.2, 0, leftovers}).front();
-    return std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
-  };
-  EXPECT_EQ(sum(Leftovers::by_turns), 1);
-  EXPECT_EQ(sum(Leftovers::one_by_one), 8);
-}
-
-// Eight experts of eight groups, but only four groups: four of its own, and the first experts of the first group.
-TEST(ExpertLoads, GroupsSendTokensWhoseGroupsAreNotKeptToTheFirstExperts) {
-  const auto loads = expert_loads({1024, 8, 256, 256, 0, 8}).front();
-  EXPECT_EQ(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}), 1024 * 8);
-  EXPECT_GT(loads[0], 1024 * 9 / 10);
-  EXPECT_EQ(std::accumulate(loads.begin() + 128, loads.end(), std::int64_t{0}), 0);
-}
-
-TEST(Moe, FewTokensReadOnlyTheirExperts) {
-  MoeShape shape{.tokens = 1, .hidden = 4096, .intermediate = 1024, .top_k = 2, .experts = 8, .local_experts = 8};
-  EXPECT_EQ(bytes(moe(shape)), Bytes(2L * 3 * 4096 * 1024 * 2 + 2L * 4096 * 2));
-  EXPECT_DOUBLE_EQ(flops(moe(shape)).value(), 6.0 * 2 * 4096 * 1024);
-  shape.is_gated = false;
-  EXPECT_DOUBLE_EQ(flops(moe(shape)).value(), 4.0 * 2 * 4096 * 1024);
-  shape.top_k = 9;
-  EXPECT_THROW(flops(moe(shape)), UserError);
-}
-
-TEST(Moe, TunedTablesHaveLargerTilesThanTheFirstDefaults) {
-  MoeConstants constants;
-  constants.tile_rule = MoeTileRule::vllm_first;
-  constants.main_loop = 0.6;
-  constants.untuned_main_loop = 0.3;
-  const MoeShape shape{.tokens = 4096, .hidden = 4096, .intermediate = 1792, .experts = 8, .local_experts = 8};
-  const MoeTile first = moe_tile(shape, 1024, constants);
-  constants.tuned = {{8, 1792}};
-  const MoeTile tuned = moe_tile(shape, 1024, constants);
-  EXPECT_GT(tuned.rows * tuned.columns, first.rows * first.columns);
-  EXPECT_DOUBLE_EQ(tuned.main_loop / first.main_loop, 2);
+// The cache's new latents and keys of each head are written around the attention: they count where the time does.
+TEST(Mla, CountsTheTrafficAndTheEnergyOfAllItsKernels) {
+  MlaShape shape{.batch = 4, .heads = 16, .query_length = 512, .kv_length = 512};
+  const KernelFamily& family = kernel_family("mla");
+  const KernelCost alone = family.cost(mla(shape), h100());
+  shape.serving = true;
+  const KernelCost serving = family.cost(mla(shape), h100());
+  const Bytes written = Bytes(4L * 512 * 576 * 2 * 2);
+  EXPECT_EQ(serving.hbm_bytes - alone.hbm_bytes, written);
+  EXPECT_EQ(serving.l2_bytes - alone.l2_bytes, written);
+  EXPECT_GT(serving.power * serving.duration, alone.power * alone.duration);
+  // Between its two kernels the device idles.
+  const KernelCost late = family.cost(mla({.batch = 4, .heads = 16, .query_length = 512, .kv_length = 512}),
+                                      h100({"launch.graph=101.26 us"}));
+  const double more = (late.power * late.duration - alone.power * alone.duration).value();
+  EXPECT_NEAR(more, (h100().power.idle * 100_us).value(), 1e-3 * more);
 }
 
 TEST(Softmax, CausalReadsTheTriangleAndWritesAll) {

@@ -10,13 +10,16 @@
 #include "hw_models/kernels/attention.hpp"
 #include "hw_models/kernels/cast.hpp"
 #include "hw_models/kernels/cross_entropy.hpp"
+#include "hw_models/kernels/dropout.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/embedding.hpp"
 #include "hw_models/kernels/gemm.hpp"
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/optimizer_update.hpp"
 #include "hw_models/kernels/rotary.hpp"
+#include "hw_models/kernels/softmax.hpp"
 #include "sim/core/errors.hpp"
+#include "tests/unit/hw_models/devices.hpp"
 
 namespace warploom {
 namespace {
@@ -120,6 +123,46 @@ TEST(ElementWise, BiasAddHasAQuarterFlopAByte) {
   const Kernel bias = element_wise({.elements = 1 << 20, .bytes_read = 2, .bytes_written = 2, .flops = 1});
   EXPECT_DOUBLE_EQ(flops(bias).value() / static_cast<double>(bytes(bias).count()), 0.25);
   EXPECT_NEAR((0.25 * 3.35_TBps).value(), 0.84e12, 0.003e12);
+}
+
+// Every family with every type, in its smallest size: either it refuses, or it moves something in some time.
+TEST(KernelFamilies, TakeEveryTypeOrRefuseIt) {
+  const DeviceSpec device = testing::device_from("use: b200_sxm\n");
+  for (const KernelFamily* family : kernel_families()) {
+    for (const auto& [type, type_name] : data_type_names) {
+      Kernel kernel;
+      kernel.family = family->name();
+      for (std::size_t i = 0; i < family->parameters().size(); ++i) {
+        const KernelParameter& parameter = family->parameters()[i];
+        kernel.size[i] = parameter.usual.value_or(16 * std::max<std::int64_t>(parameter.least, 1));
+      }
+      kernel.input = kernel.weight = type;
+      kernel.output = family->usual_output(type);
+      std::vector<std::uint32_t> choices = {0};
+      for (const KernelFlag& flag : family->flags()) choices.push_back(flag.bit);
+      for (const std::uint32_t flags : choices) {
+        kernel.flags = flags;
+        try {
+          family->check(kernel);
+          const KernelCost cost = family->cost(kernel, device);
+          EXPECT_GT(bytes(kernel), Bytes{0}) << family->name() << ' ' << type_name << ' ' << flags;
+          EXPECT_GT(cost.duration, Time::zero()) << family->name() << ' ' << type_name << ' ' << flags;
+        } catch (const UserError&) {
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelFamilies, OfWholeBytesRefuseHalfOnes) {
+  const auto refuses = [](const Kernel& kernel) {
+    EXPECT_THROW(kernel_family(kernel.family).check(kernel), UserError) << kernel.family;
+  };
+  refuses(softmax({.rows = 8, .width = 8192, .type = DataType::fp4, .framework = true}));
+  refuses(norm({.rows = 8, .width = 8192, .type = DataType::fp4}));
+  refuses(dropout({.elements = 8192, .type = DataType::fp4}));
+  refuses(activation({.rows = 8, .width = 8192, .type = DataType::fp4}));
+  EXPECT_EQ(bytes(cast({.elements = 1000, .from = DataType::bf16, .to = DataType::fp4})), Bytes(2500));
 }
 
 TEST(KernelFamilies, RefuseSizesThatMakeNoSense) {

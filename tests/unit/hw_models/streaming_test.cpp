@@ -112,6 +112,27 @@ TEST(WarmStreams, AreFasterOnlyWhereTheyFitTheL2) {
   EXPECT_DOUBLE_EQ(ratio(65536), 1);
 }
 
+TEST(WarmStreams, TakeNothingFromMemoryThatTheL2Holds) {
+  const DeviceSpec device = device_named("h100_sxm");
+  Kernel kernel = norm({.rows = 1024, .width = 4096});
+  const KernelCost cold = cost_of(kernel, device);
+  EXPECT_EQ(cold.hbm_bytes, bytes(kernel));
+  kernel.flags |= warm_stream_flag;
+  const KernelCost warm = cost_of(kernel, device);
+  EXPECT_EQ(warm.hbm_bytes, Bytes{0});
+  EXPECT_EQ(warm.l2_bytes, cold.l2_bytes);
+  const Energy saved = device.architecture.energy.memory_byte * static_cast<double>(bytes(kernel).count());
+  const auto busy = [&](const KernelCost& cost) { return (cost.power - device.power.idle) * cost.duration; };
+  EXPECT_NEAR((busy(cold) - busy(warm)).value() / saved.value(), 1, 0.001);
+}
+
+// A block on each SM: 108 x 128 KB, in and out, are 14 MB of 40 MB; 16 blocks an SM would be 226 MB.
+TEST(FrameworkLayerNorm, FillsTheL2WithAsManyRowsAsThereAre) {
+  const DeviceSpec device = device_named("a100_sxm");
+  EXPECT_EQ(cost_of(framework_norm(100, 16384), device).hbm_bytes, bytes(framework_norm(100, 16384)));
+  EXPECT_GT(cost_of(framework_norm(10800, 16384), device).hbm_bytes, bytes(framework_norm(10800, 16384)));
+}
+
 TEST(Sampling, ReadsLogitsAndWritesTokens) {
   EXPECT_EQ(bytes(sampling({.rows = 10, .vocabulary = 1000})), Bytes(10 * 1000 * 4 + 10 * 8));
   EXPECT_EQ(bytes(sampling({.rows = 10, .vocabulary = 1000, .greedy = true, .type = DataType::bf16})),

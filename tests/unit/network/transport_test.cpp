@@ -59,6 +59,20 @@ TEST(Transport, ASimpleTreeWaitsForEveryChunkButTheFirst) {
   EXPECT_NEAR(slope, 2 + 7 * 0.8, 1e-6);
 }
 
+// enqueue.cc: 64 KiB over four nodes and more, unless the chunk is set.
+TEST(Transport, AnNvlsTreeOfFourNodesTakesSmallerChunks) {
+  const auto time = [](std::int64_t devices, const std::string& chunk) {
+    const Network network =
+        network_of("clusters/dgx_h100", devices, {"library.transport.nvls_tree_wide_chunk=" + chunk});
+    return estimate_chosen(network, {CollectiveKind::all_reduce, 1_GiB, DataType::bf16, 0}, first_ranks(devices),
+                           {"nvls_tree", "simple"})
+        .duration;
+  };
+  EXPECT_EQ(time(16, "64 KiB"), time(16, "128 KiB"));
+  EXPECT_NE(time(32, "64 KiB"), time(32, "128 KiB"));
+  EXPECT_EQ(time(32, "128 KiB"), time(32, "512 KiB"));  // never more than the tree of two nodes takes
+}
+
 TEST(Transport, WhatThePluginReportsMovesTheChoiceAndNotTheTime) {
   const std::vector<std::string> reports{"library.transport.reported_latency=75 us"};
   const Call call{CollectiveKind::all_reduce, 256_KiB, DataType::bf16, 0};

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "sim/core/whole_file.hpp"
+#include "workloads/calibration/calibration_text.hpp"
 #include "workloads/calibration/write_back.hpp"
 #include "workloads/validation/validation.hpp"
 
@@ -155,6 +156,59 @@ TEST_F(CalibrationOfALibrary, AFitThatWouldRaiseTheMeanErrorIsDropped) {
   EXPECT_FALSE(constant(calibration, "architecture.gemm.fixed").changed());
 }
 
+// BF16 products of the vendor's library never take a serving engine's loop.
+TEST_F(CalibrationOfALibrary, ConstantsThatTheRowsDoNotDecideStayAndAreNotWritten) {
+  write_whole_file((folder_ / "calibration/constants.yaml").string(),
+                   "constants:\n"
+                   "  - {kind: gemm, path: architecture.gemm.main_loop, low: 0.6, high: 1}\n"
+                   "  - {kind: gemm, path: architecture.gemm.serving_main_loop, low: 0.1, high: 1}\n");
+  ValidationContext context(library());
+  CalibrationOptions options;
+  options.leaves_sets_out = false;
+  Calibrator calibrator(context, options);
+  calibrator.add(planted({"architecture.gemm.main_loop=0.8"}));
+  const Calibration calibration = calibrator.run();
+  EXPECT_TRUE(constant(calibration, "architecture.gemm.main_loop").changed());
+  EXPECT_FALSE(constant(calibration, "architecture.gemm.serving_main_loop").changed());
+  const std::string own = override_text(calibration, "devices/h100_sxm", "devices/h100_sxm", "2026-11-29");
+  EXPECT_THAT(own, HasSubstr("    main_loop: "));
+  EXPECT_THAT(own, Not(HasSubstr("serving_main_loop")));
+  EXPECT_THAT(to_text(calibration), HasSubstr("2 constants fitted, 1 of which moved"));
+}
+
+TEST_F(CalibrationOfALibrary, NothingMovesWhereTheLibraryIsRight) {
+  ValidationContext context(library());
+  CalibrationOptions options;
+  options.leaves_sets_out = false;
+  Calibrator calibrator(context, options);
+  calibrator.add(planted({}));
+  const Calibration calibration = calibrator.run();
+  for (const FittedConstant& one : calibration.groups[0].constants) EXPECT_FALSE(one.changed()) << one.declared.path;
+  EXPECT_TRUE(edited_files(calibration, "2026-11-29").empty());
+}
+
+TEST_F(CalibrationOfALibrary, WarnsOfFewerRowsThanConstants) {
+  ValidationContext context(library());
+  CalibrationOptions options;
+  options.leaves_sets_out = false;
+  Calibrator calibrator(context, options);
+  calibrator.add(CsvReader::from_text("device,dtype,m,n,k,latency_us\nh100_sxm,bf16,4096,4096,4096,200\n", "one.csv"));
+  EXPECT_THAT(to_text(calibrator.run()), HasSubstr("warning: 1 row for 2 constants"));
+}
+
+TEST_F(CalibrationOfALibrary, ADeviceFileOfOnesOwnIsScoredUnderItsOwnName) {
+  const std::string own = (folder_ / "my_h100.yaml").string();
+  write_whole_file(own, "use: devices/h100_sxm\n");
+  ValidationContext context(library());
+  context.use_device_file(own);
+  const auto table = validate_table(planted({}), context);
+  ASSERT_FALSE(table.groups.empty());
+  for (const RowGroup& group : table.groups) {
+    EXPECT_EQ(group.device, "my_h100.yaml");
+    EXPECT_FALSE(group.leave_one_set_out_mape.has_value());
+  }
+}
+
 TEST_F(CalibrationOfALibrary, RefusesToLeaveThePhysicalRangeAndSaysSo) {
   ValidationContext context(library());
   Calibrator calibrator(context, {});
@@ -252,10 +306,10 @@ TEST_F(CalibrationOfALibrary, ErrorBandsAreWrittenAndFoundAgain) {
   EXPECT_EQ(found->rows, 12);
   EXPECT_EQ(found->leave_one_set_out_mape, 0.06);
   EXPECT_EQ(found->ratio_p90, 1.08);
-  const auto sibling = bands.band("gemm", "h200_sxm", "bf16", "llm");
+  const auto sibling = bands.band("gemm", {"h200_sxm", "Hopper", 4.8e12}, "bf16", "llm");
   ASSERT_TRUE(sibling.has_value());
   EXPECT_TRUE(sibling->is_borrowed);
-  EXPECT_FALSE(bands.band("moe", "h100_sxm", "bf16").has_value());
+  EXPECT_FALSE(bands.band("moe", {"h100_sxm", "Hopper", 3.35e12}, "bf16", "llm").has_value());
 }
 
 TEST_F(CalibrationOfALibrary, RecordsOfOtherDevicesStay) {

@@ -158,6 +158,15 @@ TEST(HuggingFace, RefusesExpertsThatDoNotFitTogether) {
               ::testing::ThrowsMessage<UserError>(HasSubstr("`num_local_experts`: is missing")));
 }
 
+TEST(HuggingFace, RefusesExpertKeysOfOtherFamiliesOfExperts) {
+  for (const std::string key : {"n_shared_experts", "first_k_dense_replace", "moe_intermediate_size"}) {
+    EXPECT_THAT([&] { with_experts("\"" + key + "\": 1"); },
+                ::testing::ThrowsMessage<UserError>(HasSubstr("`" + key + "`")))
+        << key;
+    EXPECT_NO_THROW(with_experts("\"" + key + "\": null"));
+  }
+}
+
 TEST(HuggingFace, ReadsGptFiles) {
   const Model model = library_model("gpt3_175b");
   EXPECT_EQ(model.ffn, 4 * 12288);

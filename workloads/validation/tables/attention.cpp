@@ -55,6 +55,7 @@ class AttentionTable final : public TableKind {
     shape.warm = true;
     const Kernel attended = attention(shape);
     result.device = device.name;
+    if (const std::string style = attention_style(kernel); !style.empty()) result.tuned_by = "attention/" + style;
     result.dtype = row.text("dtype");
     if (row.text("kv_dtype") != row.text("dtype")) result.dtype += fmt::format(" ({} keys)", row.text("kv_dtype"));
     const std::string phase = shape.query_length == 1 ? "decode" : "prefill";

@@ -43,6 +43,7 @@ class CollectivesTable final : public TableKind {
     row.is_one_process = csv.text("algo").find("1 process") != std::string_view::npos;
     row.nodes = csv.positive_integer("nodes");
     const std::int64_t gpus = csv.positive_integer("gpus");
+    if (gpus < 2) throw UserError("a collective of one rank");
     if (gpus % row.nodes != 0) throw UserError("nodes with unequal numbers of ranks");
     row.in_node = gpus / row.nodes;
     row.bytes = csv.positive_integer("bytes");

@@ -12,6 +12,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "workloads/device_lookup.hpp"
+#include "workloads/kernel_prediction.hpp"
 #include "workloads/validation/kernel_row.hpp"
 #include "workloads/validation/tables.hpp"
 #include "workloads/validation/validation_context.hpp"
@@ -19,6 +20,13 @@
 namespace warploom {
 
 namespace {
+
+// DeepGEMM starts while the kernel before it ends (programmatic dependent launch). On Hopper that is the quantisation,
+// whose FP32 scales it takes as they are; on Blackwell it wants them packed to UE8M0, which kernels of their own do in
+// between (DeepGEMM's README on scaling factors of SM90 and SM100; `quantize_block_fixed` of the architecture).
+bool starts_early(const GemmShape& product, const DeviceSpec& device) {
+  return product.split_accumulator && device.architecture.name.starts_with("Hopper");
+}
 
 class GemmQuantizedTable final : public TableKind {
  public:
@@ -43,8 +51,9 @@ class GemmQuantizedTable final : public TableKind {
     shape.k = row.positive_integer("k");
     shape.input = precision->products();
     shape.is_warm = true;
-    shape.is_serving = precision->is_quantised();
-    shape.split_accumulator = precision->name == "fp8_block";  // DeepGEMM promotes every 128 products
+    const ServingProduct how = serving_product(*precision);
+    shape.is_serving = how.is_serving;
+    shape.split_accumulator = how.has_split_accumulator;
     const Kernel product = gemm(shape);
     result.device = device.name;
     result.dtype = precision->name;
@@ -58,9 +67,7 @@ class GemmQuantizedTable final : public TableKind {
                                     .to = precision->activations,
                                     .is_warm = true});
       result.predicted_us += benchmark_us(cast, device, LaunchMode::graph);
-      // DeepGEMM starts while the kernel before it ends (programmatic dependent launch), if that made its scales.
-      const bool makes_scales = device.spec.architecture.streaming.quantize_block_fixed == Time::zero();
-      if (shape.split_accumulator && makes_scales) result.predicted_us -= device.spec.launch.graph.microseconds();
+      if (starts_early(shape, device.spec)) result.predicted_us -= device.spec.launch.graph.microseconds();
       add_features(cast, result.baseline);
     }
     result.fold_key = fmt::format("{} x {}", shape.n, shape.k);

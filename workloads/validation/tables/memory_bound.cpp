@@ -48,7 +48,8 @@ Operator operator_of(const std::string& operation, const std::string& name, std:
   if (operation != "elem") throw UserError("the operator " + operation + " is not modelled");
   // add, div, mul, pow take two tensors; `u` is the same with a number, and the rest take one.
   const bool has_two = name == "add" || name == "div" || name == "mul" || name == "pow";
-  return {element_wise({.elements = rows * width, .bytes_read = has_two ? 8 : 4, .bytes_written = 4, .flops = 1}),
+  return {element_wise(
+              {.elements = elements_of(rows, width), .bytes_read = has_two ? 8 : 4, .bytes_written = 4, .flops = 1}),
           timing.element_wise};
 }
 

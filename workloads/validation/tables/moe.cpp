@@ -63,22 +63,28 @@ const Types& types_of(std::string_view dtype) {
   throw UserError(fmt::format("the data type `{}` of experts is not modelled", dtype));
 }
 
-// What the columns don't say: published models whose experts differ from SwiGLU without groups.
+// What the columns don't say: published models whose experts are no SwiGLU, or are chosen by groups. A row is known by
+// its sizes, which no other published model shares. `hidden` is the width that experts work on: of Nemotron 3 Super and
+// Ultra (LatentMoE) a latent of a quarter of the model's; some rows have the model's width instead.
 struct PublishedLayer {
   std::int64_t hidden;
   std::int64_t intermediate;
   std::int64_t top_k;
   std::int64_t experts;
   bool is_gated;
-  std::int64_t groups;
+  std::int64_t groups;  // a token keeps to half of them; 0: free
 };
 
 constexpr PublishedLayer published[] = {
-    {7168, 2048, 8, 256, true, 8},    // DeepSeek-V3: four of eight groups
-    {2688, 1856, 6, 128, false, 0},   // Nemotron-H family (22 of 512, too): squared ReLU, no gate
-    {1024, 2688, 22, 512, false, 0},  // on latents
-    {4096, 2688, 22, 512, false, 0},  //
-    {2048, 5120, 22, 512, false, 0},  // on latents
+    // DeepSeek-V3 (arXiv:2412.19437, config.json: n_group 8, topk_group 4): SwiGLU, experts of four of eight groups
+    {7168, 2048, 8, 256, true, 8},
+    // Nemotron 3 Nano 30B-A3B (arXiv:2512.20848): squared ReLU, which has no gate
+    {2688, 1856, 6, 128, false, 0},
+    // Nemotron 3 Super 120B-A12B (arXiv:2604.12374): squared ReLU, hidden 4096, latent 1024
+    {1024, 2688, 22, 512, false, 0},
+    {4096, 2688, 22, 512, false, 0},
+    // Nemotron 3 Ultra 550B-A55B (its config.json on Hugging Face): squared ReLU, hidden 8192, latent 2048
+    {2048, 5120, 22, 512, false, 0},
 };
 
 void add_published(MoeShape& shape, std::int64_t whole_intermediate) {
@@ -106,10 +112,11 @@ MoeShape shape_of(const CsvRow& row) {
   const Types& type = types_of(row.text("dtype"));
   const std::int64_t tensor = row.positive_integer("tp");
   const std::int64_t devices = row.positive_integer("ep");
+  if (row.positive_integer("inter") % tensor != 0) throw UserError("the ranks do not divide an expert's columns");
   MoeShape shape;
   shape.tokens = row.positive_integer("tokens");
   shape.hidden = row.positive_integer("hidden");
-  shape.intermediate = std::max<std::int64_t>(1, row.positive_integer("inter") / tensor);
+  shape.intermediate = row.positive_integer("inter") / tensor;
   shape.top_k = row.positive_integer("top_k");
   shape.experts = row.positive_integer("experts");
   if (shape.experts % devices != 0) throw UserError("the experts do not divide among the devices");
@@ -151,6 +158,7 @@ class MoeTable final : public TableKind {
     result.device = device.name;
     result.dtype = row.text("dtype");
     result.labels = {{"kernel", style}};
+    result.tuned_by = "moe/" + style;
     result.size_class = shape.tokens <= 64 ? "to 64 tokens" : shape.tokens <= 1024 ? "to 1,024 tokens" : "more tokens";
     result.predicted_us = benchmark_us(kernel, device, LaunchMode::graph);
     add_features(kernel, result.baseline);
