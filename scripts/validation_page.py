@@ -131,8 +131,9 @@ def ablation(warploom, found):
         return ""
 
     def errors(one):
-        return {device: weighted([g for g in one["groups"] if g["device"] == device], "mape")
-                for device in {g["device"] for g in one["groups"]}}
+        # A device file of one's own goes by the file's name.
+        names = {g["device"]: g["device"].removesuffix(".yaml") for g in one["groups"]}
+        return {short: weighted([g for g in one["groups"] if g["device"] == device], "mape") for device, short in names.items()}
 
     devices = sorted(errors(found))
     lines = [["everything on", *(percent(errors(found)[device]) for device in devices)]]

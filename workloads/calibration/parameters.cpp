@@ -26,6 +26,14 @@ std::optional<ConfigValue> value_at(const ConfigValue& root, const std::string& 
   return value->is_scalar() ? value : std::nullopt;
 }
 
+// Where a file of the library has the constant if it uses it; empty: it is no user. An implementation's file
+// (`moe/triton`) is used by the devices that run it, not by itself.
+std::string path_of_user(const DeclaredConstant& constant, const std::string& file) {
+  const bool is_implementation = constant.folder == "attention" || constant.folder == "moe";
+  if (!is_implementation) return file.starts_with(constant.folder + "/") ? constant.path : "";
+  return file.starts_with("devices/") ? fmt::format("architecture.{}.{}", constant.folder, constant.path) : "";
+}
+
 struct Place {
   const DeclaredConstant* declared;
   ConfigValue value;
@@ -122,16 +130,12 @@ std::vector<double> ParameterSet::rounded(const std::vector<double>& values) con
 
 std::vector<FittedConstant> ParameterSet::fitted(const std::vector<double>& values,
                                                  const std::vector<std::string>& sources) {
-  // Who else of the library reaches the same places: siblings that were not measured. An implementation's file
-  // (`moe/triton`) is reached by the devices that run it, too.
+  // Who else of the library reaches the same places: siblings that were not measured.
   std::map<std::string, std::vector<std::string>> users;
   for (const LibraryEntry& entry : context_.library().entries()) {
     for (const Parameter& parameter : parameters_) {
-      const DeclaredConstant& declared = *parameter.declared;
-      const bool is_of_folder = entry.name.starts_with(declared.folder + "/");
-      if (!is_of_folder && !entry.name.starts_with("devices/")) continue;
-      const std::string path =
-          is_of_folder ? declared.path : fmt::format("architecture.{}.{}", declared.folder, declared.path);
+      const std::string path = path_of_user(*parameter.declared, entry.name);
+      if (path.empty()) continue;
       const auto value = value_at(context_.written_config(entry.name), path);
       if (value && value->origin() == parameter.written)
         users[parameter.written.to_string()].push_back(entry.name.substr(entry.name.find('/') + 1));
@@ -163,10 +167,10 @@ std::vector<FittedConstant> constants_in_library(ValidationContext& context) {
   std::map<std::string, std::size_t> known;
   std::map<std::string, ConfigValue> files;
   for (const LibraryEntry& entry : context.library().entries()) {
-    const auto is_folder = [&](const DeclaredConstant& constant) {
-      return entry.name.starts_with(constant.folder + "/");
+    const auto matters = [&](const DeclaredConstant& constant) {
+      return entry.name.starts_with(constant.folder + "/") || !path_of_user(constant, entry.name).empty();
     };
-    if (std::any_of(declared.begin(), declared.end(), is_folder))
+    if (std::any_of(declared.begin(), declared.end(), matters))
       files.emplace(entry.name, context.written_config(entry.name));
   }
   for (const DeclaredConstant& constant : declared) {
@@ -184,7 +188,13 @@ std::vector<FittedConstant> constants_in_library(ValidationContext& context) {
         result.push_back(std::move(found));
       }
       result[at->second].files.push_back(name);
-      result[at->second].users.push_back(name.substr(name.find('/') + 1));
+    }
+    for (const auto& [name, file] : files) {
+      const std::string path = path_of_user(constant, name);
+      const auto value = path.empty() ? std::nullopt : value_at(file, path);
+      if (!value) continue;
+      const auto at = known.find(constant.kind + value->origin().to_string());
+      if (at != known.end()) result[at->second].users.push_back(name.substr(name.find('/') + 1));
     }
   }
   return result;
