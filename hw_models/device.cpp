@@ -74,9 +74,7 @@ void check_types(const std::map<std::string, double>& rates, std::string_view ke
   std::vector<std::string> known;
   for (const auto& [type, text] : data_type_names) known.emplace_back(text);
   for (const auto& [type, rate] : rates) {
-    bool found = false;
-    for (const auto& candidate : known) found = found || candidate == type;
-    if (found) continue;
+    if (find_data_type(type)) continue;
     const auto value = find_path(at, key, type);
     diagnostics.error(value ? value->origin() : at.origin(), at.path_of(key) + "." + type,
                       fmt::format("expected a data type, one of {}, got `{}`", join(known), type),

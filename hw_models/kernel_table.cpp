@@ -39,26 +39,24 @@ void check_columns(const CsvReader& table) {
 }
 
 const KernelFamily& family_of(const CsvRow& row) {
+  const std::string_view text = row.text("family");
+  const auto found = std::ranges::find(kernel_families(), text, &KernelFamily::name);
+  if (found != kernel_families().end()) return **found;
   std::vector<std::string> names;
-  for (const KernelFamily* family : kernel_families()) {
-    if (family->name() == row.text("family")) return *family;
-    names.emplace_back(family->name());
-  }
-  throw UserError(row.origin(),
-                  fmt::format("no kernel family is called {}", warploom::quoted(std::string(row.text("family")))),
-                  suggestion(row.text("family"), names, "the families are " + join(names)));
+  for (const KernelFamily* family : kernel_families()) names.emplace_back(family->name());
+  throw UserError(row.origin(), fmt::format("no kernel family is called {}", warploom::quoted(text)),
+                  suggestion(text, names, "the families are " + join(names)));
 }
 
 DataType type_of(const CsvRow& row, std::string_view column, DataType usual) {
   const auto text = row.optional_text(column);
-  if (!text || text->empty()) return usual;
+  if (!text) return usual;
   if (const auto type = find_data_type(*text)) return *type;
   std::vector<std::string> names;
   for (const auto& [type, name] : data_type_names) names.emplace_back(name);
-  throw UserError(
-      row.origin(),
-      fmt::format("column `{}`: expected a data type, got {}", column, warploom::quoted(std::string(*text))),
-      suggestion(*text, names, "the types are " + join(names)));
+  throw UserError(row.origin(),
+                  fmt::format("column `{}`: expected a data type, got {}", column, warploom::quoted(*text)),
+                  suggestion(*text, names, "the types are " + join(names)));
 }
 
 Kernel kernel_of(const CsvRow& row) {
@@ -127,7 +125,6 @@ KernelTable KernelTable::load(const std::string& path) {
   CsvReader reader = CsvReader::open(path);
   check_columns(reader);
   KernelTable table;
-  table.path_ = path;
   table.has_type_ = reader.has("dtype");
   table.has_weight_type_ = reader.has("weight_dtype");
   table.has_output_type_ = reader.has("output_dtype");

@@ -30,7 +30,6 @@ class KernelTable {
 
   std::optional<Time> time(const Kernel& kernel) const;
   std::size_t size() const { return rows_; }
-  const std::string& path() const { return path_; }
 
  private:
   using Sizes = std::array<std::int64_t, 8>;
@@ -50,7 +49,6 @@ class KernelTable {
   // What tells slices apart: family, flags, types as far as the table has them.
   std::string slice_key(const Kernel& kernel) const;
 
-  std::string path_;
   bool has_type_ = false;
   bool has_weight_type_ = false;
   bool has_output_type_ = false;

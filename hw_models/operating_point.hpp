@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "hw_models/device.hpp"
+#include "sim/play/ports.hpp"
 
 namespace warploom {
 
@@ -75,6 +76,31 @@ OperatingPoint benchmark_point(const DeviceSpec& device, const Activity& activit
   const double most = 2;  // no board's regulators give more
   const double more = std::min(most, std::pow(shorter, energy.burst));
   return operating_point(device, device.power.limit * more, activity, seconds_at);
+}
+
+// A kernel of a step, or one that a benchmark repeats and that finds its operands in the L2.
+template <class SecondsAt>
+OperatingPoint operating_point_of(const DeviceSpec& device, bool is_warm, const Activity& activity,
+                                  const SecondsAt& seconds_at) {
+  return is_warm ? benchmark_point(device, activity, seconds_at) : operating_point(device, activity, seconds_at);
+}
+
+// Of one tensor FLOP; none where the architecture has no figure for the type.
+inline Energy tensor_flop_energy(const DeviceSpec& device, DataType type) {
+  const auto& energies = device.architecture.energy.tensor_flop;
+  const auto found = energies.find(std::string(name(type)));
+  return found != energies.end() ? found->second : Energy{0};
+}
+
+// The cost of a kernel that runs at this point, but for its share of the SMs and what bounds it.
+inline KernelCost cost_at(const OperatingPoint& point, Flops flops, Bytes hbm_bytes, Bytes l2_bytes) {
+  KernelCost cost;
+  cost.duration = Time::from_seconds(point.seconds);
+  cost.hbm_bytes = hbm_bytes;
+  cost.l2_bytes = l2_bytes;
+  cost.flops = flops;
+  cost.power = point.power;
+  return cost;
 }
 
 }  // namespace warploom

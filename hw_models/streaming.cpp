@@ -127,15 +127,11 @@ KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
   const Terms terms = terms_at(work, device, sms, point.clock);
   const double busy = terms.busy();
 
-  KernelCost cost;
-  cost.duration = Time::from_seconds(point.seconds);
+  KernelCost cost =
+      cost_at(point, Flops(work.vector_flops), Bytes(std::llround(moved.memory)), Bytes(std::llround(moved.all())));
   // The SMs that keep HBM, or themselves, as busy as it gets.
   cost.sm_share =
       busy > 0 ? std::min(1.0, std::max(terms.instructions, terms.arithmetic) / busy) * sms / device.sm.count : 0;
-  cost.hbm_bytes = Bytes(std::llround(moved.memory));
-  cost.l2_bytes = Bytes(std::llround(moved.all()));
-  cost.flops = Flops(work.vector_flops);
-  cost.power = point.power;
   cost.bound_by = latency_at(point.clock) > busy                                   ? Bound::latency
                   : terms.passes > terms.memory                                    ? Bound::latency
                   : terms.memory >= std::max(terms.instructions, terms.arithmetic) ? Bound::hbm

@@ -18,6 +18,10 @@
 
 namespace warploom {
 
+std::int64_t value_dim(const AttentionShape& shape) { return shape.value_dim > 0 ? shape.value_dim : shape.head_dim; }
+
+DataType kv_type(const AttentionShape& shape) { return shape.kv_type.value_or(shape.type); }
+
 namespace {
 
 constexpr std::uint32_t causal_flag = 1;
@@ -25,8 +29,6 @@ constexpr std::uint32_t backward_flag = 2;
 constexpr std::uint32_t serving_flag = 4;
 constexpr std::uint32_t warm_flag = 8;
 constexpr std::uint32_t values_in_keys_flag = 16;
-
-double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 // Pairs of query and key that are computed, a head: query i sees min(window, first + i) keys.
 double pairs(const AttentionShape& shape) {
@@ -39,8 +41,6 @@ double pairs(const AttentionShape& shape) {
   return queries * window - short_rows * (window - first) + short_rows * (short_rows - 1) / 2;
 }
 
-std::int64_t value_dim(const AttentionShape& shape) { return shape.value_dim > 0 ? shape.value_dim : shape.head_dim; }
-
 Bytes queries_in(const AttentionShape& shape, DataType type) {
   return bytes_of({shape.batch, shape.query_heads, shape.query_length, shape.head_dim}, type);
 }
@@ -48,8 +48,6 @@ Bytes queries_in(const AttentionShape& shape, DataType type) {
 Bytes results_in(const AttentionShape& shape, DataType type) {
   return bytes_of({shape.batch, shape.query_heads, shape.query_length, value_dim(shape)}, type);
 }
-
-DataType kv_type(const AttentionShape& shape) { return shape.kv_type.value_or(shape.type); }
 
 class Attention final : public KernelFamily {
  public:

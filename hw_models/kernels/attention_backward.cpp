@@ -41,35 +41,20 @@ class BackwardModel {
     const auto seconds_at = [&](Frequency clock) { return terms_at(clock).total(); };
     const OperatingPoint point = operating_point(device_, activity(flops), seconds_at);
     const Terms terms = terms_at(point.clock);
-    const StepCycles step = step_cycles();
-    KernelCost cost;
-    cost.duration = Time::from_seconds(point.seconds);
+    const AttentionStep step = step_cycles();
+    KernelCost cost = cost_at(point, flops, traffic_.all, Bytes(std::llround(l2_bytes())));
     cost.sm_share = std::min(1.0, blocks_ / device_.sm.count);
-    cost.hbm_bytes = traffic_.all;
-    cost.l2_bytes = Bytes(std::llround(l2_bytes()));
-    cost.flops = flops;
-    cost.power = point.power;
     if (terms.fixed > std::max(terms.core, terms.memory)) {
       cost.bound_by = Bound::latency;
     } else if (terms.memory + terms.aside >= terms.core) {
       cost.bound_by = Bound::hbm;
-    } else if (point.is_power_limited) {
-      cost.bound_by = Bound::power;
-    } else if (step.operands >= step.total) {
-      cost.bound_by = Bound::operand_bandwidth;
     } else {
-      cost.bound_by = step.softmax > step.products ? Bound::vector : Bound::tensor;
+      cost.bound_by = main_loop_bound(step, point);
     }
     return cost;
   }
 
  private:
-  struct StepCycles {
-    double products = 0;
-    double softmax = 0;
-    double operands = 0;
-    double total = 0;
-  };
   struct Terms {
     double core = 0;  // seconds
     double memory = 0;
@@ -78,15 +63,13 @@ class BackwardModel {
     double total() const { return fixed + aside + std::max(core, memory); }
   };
 
-  StepCycles step_cycles() const {
+  AttentionStep step_cycles() const {
     const double scores = row_tile_ * column_tile_;
     const double d = static_cast<double>(shape_.head_dim);
-    const double l2_rate =
-        device_.l2.bytes_per_cycle_per_sm * device_.sm.count / std::min<double>(device_.sm.count, blocks_);
-    StepCycles step;
+    AttentionStep step;
     step.products = 10 * scores * d / (device_.tensor_flops_per_cycle(shape_.type) * constants_.backward_main_loop);
     step.softmax = constants_.softmax_cycles_scale * scores / device_.sm.special_function_lanes;
-    step.operands = l2_bytes_a_step() / std::min(device_.architecture.gemm.port_bytes_per_cycle, l2_rate);
+    step.operands = l2_bytes_a_step() / operand_rate(device_, blocks_);
     const double overlap = constants_.backward_overlap;
     step.total = std::max({step.products, step.softmax, step.operands, overlap * (step.products + step.softmax)});
     return step;
@@ -118,13 +101,9 @@ class BackwardModel {
   }
 
   Activity activity(Flops flops) const {
-    const auto& energy = device_.architecture.energy;
-    const auto flop = energy.tensor_flop.find(std::string(name(shape_.type)));
-    const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
     const double scores = heads_ * steps_.sum * row_tile_ * column_tile_;
-    constexpr double softmax_flops = 5;  // scale, maximum, difference, sum, conversion of a score
-    return {per_flop * flops.value() + energy.vector_flop * (softmax_flops * scores) + energy.l2_byte * l2_bytes(),
-            energy.memory_byte * static_cast<double>(traffic_.all.count())};
+    return attention_activity(device_, shape_.type, flops, scores, l2_bytes(),
+                              static_cast<double>(traffic_.all.count()));
   }
 
   const AttentionShape& shape_;

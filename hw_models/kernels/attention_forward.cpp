@@ -32,8 +32,6 @@ namespace warploom {
 
 namespace {
 
-double as_double(std::int64_t value) { return static_cast<double>(value); }
-
 // FlashAttention's num_splits_heuristic: the fewest parts whose waves are within 15% as full as the best.
 double parts_of_fewest_waves(double blocks, double places, double most) {
   if (blocks >= 0.8 * places) return 1;
@@ -55,12 +53,9 @@ class ForwardModel {
   KernelCost cost() const;
 
  private:
-  struct StepCycles {
-    double products = 0;
-    double softmax = 0;
-    double operands = 0;
+  // `total`: a step of an SM with as many blocks as share it.
+  struct StepCycles : AttentionStep {
     double alone = 0;
-    double shared = 0;  // a step of an SM with as many blocks as share it
   };
   struct Terms {
     double core = 0;  // seconds
@@ -71,17 +66,16 @@ class ForwardModel {
     double total() const { return fixed + around + std::max(core, exposed + memory); }
   };
 
-  DataType kv_type() const { return shape_.kv_type.value_or(shape_.type); }
-  bool narrows() const { return bits(kv_type()) < bits(shape_.type); }
+  bool narrows() const { return bits(kv_type(shape_)) < bits(shape_.type); }
   DataType product_type() const {
-    return narrows() && constants_.eight_bit_products && device_.has(kv_type()) ? kv_type() : shape_.type;
+    return narrows() && constants_.eight_bit_products && device_.has(kv_type(shape_)) ? kv_type(shape_) : shape_.type;
   }
-  double value_dim() const { return as_double(shape_.value_dim > 0 ? shape_.value_dim : shape_.head_dim); }
   // Elements of a key and its value that are read.
   double kv_width() const {
-    return shape_.values_in_keys ? as_double(shape_.head_dim) : as_double(shape_.head_dim) + value_dim();
+    return shape_.values_in_keys ? as_double(shape_.head_dim)
+                                 : as_double(shape_.head_dim) + as_double(value_dim(shape_));
   }
-  double kv_element() const { return bits(kv_type()) / 8.0; }
+  double kv_element() const { return bits(kv_type(shape_)) / 8.0; }
 
   double keys_a_step() const;
   double parts() const;
@@ -185,28 +179,25 @@ double ForwardModel::resident() const {
 ForwardModel::StepCycles ForwardModel::step_cycles() const {
   const double scores = row_tile_ * column_tile_;
   const double d = as_double(shape_.head_dim);
-  const double l2_rate =
-      device_.l2.bytes_per_cycle_per_sm * device_.sm.count / std::min<double>(device_.sm.count, blocks_);
   StepCycles step;
-  step.products =
-      2 * scores * (d + value_dim()) / (device_.tensor_flops_per_cycle(product_type()) * constants_.main_loop);
+  step.products = 2 * scores * (d + as_double(value_dim(shape_))) /
+                  (device_.tensor_flops_per_cycle(product_type()) * constants_.main_loop);
   step.softmax = constants_.softmax_cycles_scale * scores / device_.sm.special_function_lanes;
   const double converted =
       narrows() && constants_.converted_per_cycle > 0 ? column_tile_ * kv_width() / constants_.converted_per_cycle : 0;
-  step.operands =
-      column_tile_ * kv_width() * kv_element() / std::min(device_.architecture.gemm.port_bytes_per_cycle, l2_rate);
+  step.operands = column_tile_ * kv_width() * kv_element() / operand_rate(device_, blocks_);
   const double sum = step.products + step.softmax + (constants_.is_pipelined ? 0 : converted);
   const double busy =
       std::max({step.products, step.softmax, step.operands, converted, constants_.softmax_overlap * sum});
   step.alone = constants_.is_pipelined
                    ? busy
                    : std::max(busy, sum + constants_.exposed_latency * device_.memory.latency.value());
-  step.shared = std::max(busy, step.alone / sharing_);
+  step.total = std::max(busy, step.alone / sharing_);
   return step;
 }
 
 double ForwardModel::ends_cycles() const {
-  const double by_head = value_dim() / 128;
+  const double by_head = as_double(value_dim(shape_)) / 128;
   if (!is_decode_) return constants_.prologue.value() + constants_.epilogue.value() * by_head;
   const bool is_cut = shape_.window > 0 && shape_.window < shape_.kv_length;
   return decode_.prologue.value() + decode_.epilogue.value() * by_head + (is_cut ? decode_.window_start.value() : 0);
@@ -218,10 +209,10 @@ double ForwardModel::core_cycles(const StepCycles& step) const {
   const double longest_steps = std::ceil(steps_.longest / parts_);
   if (blocks_ <= sms) return longest_steps * step.alone + ends;
   if (steps_.longest == steps_.shortest)
-    return std::ceil(blocks_ / sms) * (longest_steps * step.shared + ends / sharing_);
-  const double sum = heads_ * (steps_.sum * step.shared + steps_.blocks * parts_ * ends / sharing_);
-  const double longest = longest_steps * step.shared + ends;
-  const double shortest = steps_.shortest * step.shared + ends;
+    return std::ceil(blocks_ / sms) * (longest_steps * step.total + ends / sharing_);
+  const double sum = heads_ * (steps_.sum * step.total + steps_.blocks * parts_ * ends / sharing_);
+  const double longest = longest_steps * step.total + ends;
+  const double shortest = steps_.shortest * step.total + ends;
   return std::max(longest, sum / sms) + shortest / 2;
 }
 
@@ -229,7 +220,7 @@ double ForwardModel::core_cycles(const StepCycles& step) const {
 double ForwardModel::partial_bytes() const {
   if (parts_ == 1) return 0;
   const double rows = as_double(shape_.batch) * as_double(shape_.query_heads) * as_double(shape_.query_length);
-  return 2 * 4 * parts_ * rows * value_dim();
+  return 2 * 4 * parts_ * rows * as_double(value_dim(shape_));
 }
 
 // A train of the same operation finds what the L2 holds; beyond its capacity each evicts what it will need next.
@@ -271,7 +262,7 @@ double ForwardModel::seconds_around() const {
   seconds += constants_.scheduling.seconds();
   StreamingWork write;
   write.read = new_keys();
-  write.written = bytes_of({shape_.batch, shape_.query_length, 2 * shape_.kv_heads, shape_.head_dim}, kv_type());
+  write.written = bytes_of({shape_.batch, shape_.query_length, 2 * shape_.kv_heads, shape_.head_dim}, kv_type(shape_));
   write.bytes_per_cycle_per_sm =
       narrows() ? device_.architecture.streaming.cache_write_8bit : device_.architecture.streaming.cache_write;
   write.blocks = shape_.batch * shape_.query_length;
@@ -310,13 +301,8 @@ ForwardModel::Terms ForwardModel::terms_at(Frequency clock) const {
 }
 
 Activity ForwardModel::activity(Flops flops) const {
-  const auto& energy = device_.architecture.energy;
-  const auto flop = energy.tensor_flop.find(std::string(name(product_type())));
-  const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
   const double scores = heads_ * steps_.sum * row_tile_ * column_tile_;
-  constexpr double softmax_flops = 5;  // scale, maximum, difference, sum, conversion of a score
-  return {per_flop * flops.value() + energy.vector_flop * (softmax_flops * scores) + energy.l2_byte * l2_bytes(),
-          energy.memory_byte * memory_bytes()};
+  return attention_activity(device_, product_type(), flops, scores, l2_bytes(), memory_bytes());
 }
 
 KernelCost ForwardModel::cost() const {
@@ -325,23 +311,15 @@ KernelCost ForwardModel::cost() const {
   const OperatingPoint point = operating_point(device_, activity(flops), seconds_at);
   const Terms terms = terms_at(point.clock);
   const StepCycles step = step_cycles();
-  KernelCost cost;
-  cost.duration = Time::from_seconds(point.seconds);
+  KernelCost cost =
+      cost_at(point, flops, Bytes(std::llround(memory_bytes())), Bytes(std::llround(l2_bytes() + partial_bytes())));
   cost.sm_share = std::min(1.0, blocks_ / device_.sm.count);
-  cost.hbm_bytes = Bytes(std::llround(memory_bytes()));
-  cost.l2_bytes = Bytes(std::llround(l2_bytes() + partial_bytes()));
-  cost.flops = flops;
-  cost.power = point.power;
   if (terms.fixed + terms.around + terms.exposed > std::max(terms.core - terms.exposed, terms.memory)) {
     cost.bound_by = Bound::latency;
   } else if (terms.exposed + terms.memory >= terms.core) {
     cost.bound_by = Bound::hbm;
-  } else if (point.is_power_limited) {
-    cost.bound_by = Bound::power;
-  } else if (step.operands >= step.shared) {
-    cost.bound_by = Bound::operand_bandwidth;
   } else {
-    cost.bound_by = step.softmax > step.products ? Bound::vector : Bound::tensor;
+    cost.bound_by = main_loop_bound(step, point);
   }
   return cost;
 }

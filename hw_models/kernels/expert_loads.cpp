@@ -18,7 +18,9 @@
 #include <numeric>
 #include <span>
 
+#include "hw_models/kernels/tensor_bytes.hpp"
 #include "sim/core/errors.hpp"
+#include "sim/core/random.hpp"
 
 namespace warploom {
 
@@ -28,24 +30,10 @@ using Counts = std::vector<std::int64_t>;
 
 constexpr int draws = 8;
 
-double as_double(std::int64_t value) { return static_cast<double>(value); }
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
-// splitmix64: the same on every machine.
-class Uniform {
- public:
-  explicit Uniform(std::uint64_t seed) : state_(seed) {}
-  double next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
-  }
-
- private:
-  std::uint64_t state_;
-};
+// [0, 1): the same on every machine.
+double uniform(std::uint64_t& state) { return static_cast<double>(splitmix64(state) >> 11) * 0x1.0p-53; }
 
 std::int64_t total(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), std::int64_t{0}); }
 
@@ -86,7 +74,7 @@ Counts alike(const Routing& routing) {
   return counts;
 }
 
-Counts rounded_power_law(const Routing& routing, Uniform& uniform) {
+Counts rounded_power_law(const Routing& routing, std::uint64_t& state) {
   const bool is_dense = routing.tokens * routing.top_k > routing.experts;
   const double low = is_dense ? 1 : 0.01;
   const double high = is_dense ? std::max(1.1, 0.8 * as_double(routing.tokens)) : 2;
@@ -94,7 +82,7 @@ Counts rounded_power_law(const Routing& routing, Uniform& uniform) {
   const double from = std::pow(low, power);
   const double to = std::pow(high, power);
   std::vector<double> shares(index(routing.experts));
-  for (double& share : shares) share = std::pow((to - from) * uniform.next() + from, 1 / power);
+  for (double& share : shares) share = std::pow((to - from) * uniform(state) + from, 1 / power);
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   Counts counts(shares.size());
   std::transform(shares.begin(), shares.end(), counts.begin(),
@@ -185,8 +173,8 @@ void settle_one_by_one(Counts& counts, std::int64_t over, std::int64_t missing, 
   }
 }
 
-Counts drawn(const Routing& routing, Uniform& uniform) {
-  Counts counts = rounded_power_law(routing, uniform);
+Counts drawn(const Routing& routing, std::uint64_t& state) {
+  Counts counts = rounded_power_law(routing, state);
   std::int64_t over = 0;
   for (std::int64_t& count : counts) {
     over += std::max<std::int64_t>(0, count - routing.tokens);
@@ -290,12 +278,14 @@ void check_all_assigned(const Counts& counts, const Routing& routing) {
 std::vector<std::vector<std::int64_t>> expert_loads(const Routing& routing) {
   const bool is_drawn = routing.exponent > 0;
   std::vector<Counts> result;
-  Uniform uniform(1);
+  std::uint64_t state = 1;
   for (int i = 0; i < (is_drawn ? draws : 1); ++i) {
-    Counts counts = is_drawn ? drawn(routing, uniform) : alike(routing);
+    Counts counts = is_drawn ? drawn(routing, state) : alike(routing);
     check_all_assigned(counts, routing);
-    if (routing.groups > 1) counts = grouped(counts, routing);
-    check_all_assigned(counts, routing);
+    if (routing.groups > 1) {
+      counts = grouped(counts, routing);
+      check_all_assigned(counts, routing);
+    }
     counts.resize(index(routing.local_experts));
     result.push_back(std::move(counts));
   }

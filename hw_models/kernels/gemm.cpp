@@ -64,7 +64,6 @@ GemmShape shape_of(const Kernel& kernel) {
   return shape;
 }
 
-double as_double(std::int64_t value) { return static_cast<double>(value); }
 double element_bytes(DataType type) { return bits(type) / 8.0; }
 
 // Operand bytes of a step; it is `step_bytes` of the wider type deep.
@@ -170,18 +169,13 @@ class GemmModel {
     return terms;
   }
 
-  KernelCost cost(Flops flops) const {
+  KernelCost cost() const {
     const auto seconds_at = [&](Frequency clock) { return terms_at(clock).total(constants_.memory_overlap); };
-    const OperatingPoint point = shape_.is_warm ? benchmark_point(device_, activity(), seconds_at)
-                                                : operating_point(device_, activity(), seconds_at);
+    const OperatingPoint point = operating_point_of(device_, shape_.is_warm, activity(), seconds_at);
     const Terms terms = terms_at(point.clock);
-    KernelCost cost;
-    cost.duration = Time::from_seconds(point.seconds);
+    KernelCost cost = cost_at(point, Flops(gemm_flops(shape_)), Bytes(std::llround(memory_bytes_)),
+                              Bytes(std::llround(operand_bytes_ + split_bytes_)));
     cost.sm_share = active_ / device_.sm.count;
-    cost.hbm_bytes = Bytes(std::llround(memory_bytes_));
-    cost.l2_bytes = Bytes(std::llround(operand_bytes_ + split_bytes_));
-    cost.flops = flops;
-    cost.power = point.power;
     cost.bound_by = bound_by(terms, point);
     return cost;
   }
@@ -190,10 +184,9 @@ class GemmModel {
   // Tiles that stick out compute too; energy is for what is asked.
   Activity activity() const {
     const auto& energy = device_.architecture.energy;
-    const double flops = 2 * as_double(shape_.batch) * as_double(shape_.m) * as_double(shape_.n) * as_double(shape_.k);
-    const auto flop = energy.tensor_flop.find(std::string(name(product_type(shape_))));
-    const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
-    return {per_flop * flops + energy.l2_byte * (operand_bytes_ + split_bytes_), energy.memory_byte * memory_bytes_};
+    const Energy per_flop = tensor_flop_energy(device_, product_type(shape_));
+    return {per_flop * gemm_flops(shape_) + energy.l2_byte * (operand_bytes_ + split_bytes_),
+            energy.memory_byte * memory_bytes_};
   }
 
   static Bound bound_by(const Terms& terms, const OperatingPoint& point) {
@@ -245,10 +238,7 @@ class Gemm final : public KernelFamily {
     return list;
   }
 
-  Flops flops(const Kernel& kernel) const override {
-    const GemmShape shape = shape_of(kernel);
-    return Flops(2 * as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * as_double(shape.k));
-  }
+  Flops flops(const Kernel& kernel) const override { return Flops(gemm_flops(shape_of(kernel))); }
 
   Bytes bytes(const Kernel& kernel) const override {
     const GemmShape shape = shape_of(kernel);
@@ -261,7 +251,7 @@ class Gemm final : public KernelFamily {
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
     const GemmShape shape = shape_of(kernel);
     if (product_type(shape) == DataType::fp32) return simt_gemm_cost(shape, device);
-    return GemmModel(shape, device).cost(flops(kernel));
+    return GemmModel(shape, device).cost();
   }
 
   // One a tile of the library, each with the parts of k that go with it.
@@ -280,7 +270,7 @@ class Gemm final : public KernelFamily {
       candidate.what = fmt::format("{} x {}", tile.m, tile.n);
       if (blocking.parts > 1) candidate.what += fmt::format(", k in {} parts", blocking.parts);
       candidate.waves = blocking.blocks / device.sm.count;
-      candidate.duration = GemmModel(named, device).cost(flops(kernel)).duration;
+      candidate.duration = GemmModel(named, device).cost().duration;
       candidate.is_chosen = tile.m == chosen.tile.m && tile.n == chosen.tile.n && blocking.parts == chosen.parts;
       list.push_back(std::move(candidate));
     }

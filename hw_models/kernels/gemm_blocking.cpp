@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of tile and parts; the rule is in the header.
 #include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +9,6 @@
 namespace warploom {
 
 namespace {
-
-double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 // Cycles of one step at the rates that the library was tuned for; a step is as many bytes of every type.
 double nominal_step(const GemmTile& tile, const DeviceSpec& device, double active) {
@@ -22,6 +21,10 @@ double nominal_step(const GemmTile& tile, const DeviceSpec& device, double activ
 }
 
 }  // namespace
+
+double gemm_flops(const GemmShape& shape) {
+  return 2 * as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * as_double(shape.k);
+}
 
 GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& shape) {
   GemmBlocking blocking;

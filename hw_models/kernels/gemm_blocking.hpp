@@ -22,6 +22,9 @@ struct GemmBlocking {
   double blocks = 0;  // in all
 };
 
+// Of the product that is asked for; tiles that stick out compute more.
+double gemm_flops(const GemmShape& shape);
+
 // `parts` of k with this tile.
 GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& shape);
 

@@ -25,6 +25,9 @@ namespace warploom {
 
 namespace {
 
+// Of keys, values and latents.
+DataType stored_type(const MlaShape& shape) { return shape.kv_type.value_or(shape.type); }
+
 constexpr std::uint32_t serving_flag = 1;
 constexpr std::uint32_t warm_flag = 2;
 constexpr std::uint32_t projections_flag = 4;
@@ -142,8 +145,10 @@ class Mla final : public KernelFamily {
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
     const MlaShape shape = shape_of(kernel);
     Sum sum(device);
-    const DeviceSpec special = is_absorbed(shape) ? for_latents(shape, device) : device;
-    for (const Kernel& part : parts_of(shape)) sum.add(kernel_family(part.family).cost(part, special));
+    std::optional<DeviceSpec> special;
+    if (is_absorbed(shape)) special = for_latents(shape, device);
+    const DeviceSpec& used = special ? *special : device;
+    for (const Kernel& part : parts_of(shape)) sum.add(kernel_family(part.family).cost(part, used));
     for (const StreamingWork& copy : copies_of(shape, device)) sum.add(streaming_cost(copy, device));
     if (is_absorbed(shape)) add_around_latents(shape, device, sum);
     if (shape.serving) {
@@ -198,7 +203,7 @@ class Mla final : public KernelFamily {
     Energy energy_{0};
   };
 
-  static bool is_narrow(const MlaShape& shape) { return bits(shape.kv_type.value_or(shape.type)) < bits(shape.type); }
+  static bool is_narrow(const MlaShape& shape) { return bits(stored_type(shape)) < bits(shape.type); }
 
   // The device with what kernels for latents reach of it.
   static DeviceSpec for_latents(const MlaShape& shape, const DeviceSpec& device) {
@@ -214,7 +219,7 @@ class Mla final : public KernelFamily {
   // Latents again for the second and later tiles of few heads; queries copied to join their parts.
   static void add_around_latents(const MlaShape& shape, const DeviceSpec& device, Sum& sum) {
     const LatentConstants& latent = device.architecture.attention.latent;
-    const DataType stored = shape.kv_type.value_or(shape.type);
+    const DataType stored = stored_type(shape);
     if (shape.heads <= latent.few_heads) {
       const std::int64_t again = (shape.heads + latent.few_heads_tile - 1) / latent.few_heads_tile - 1;
       const Bytes read = bytes_of({shape.batch, shape.kv_length, shape.latent + shape.rope}, stored) * again;
@@ -235,8 +240,7 @@ class Mla final : public KernelFamily {
     if (shape.serving) {
       StreamingWork write;
       write.read = bytes_of({shape.batch, shape.query_length, shape.latent + shape.rope}, shape.type);
-      write.written =
-          bytes_of({shape.batch, shape.query_length, shape.latent + shape.rope}, shape.kv_type.value_or(shape.type));
+      write.written = bytes_of({shape.batch, shape.query_length, shape.latent + shape.rope}, stored_type(shape));
       write.bytes_per_cycle_per_sm = constants.cache_write;
       write.blocks = shape.batch * shape.query_length;
       copies.push_back(write);
@@ -247,7 +251,7 @@ class Mla final : public KernelFamily {
       join.written = bytes_of({shape.batch, shape.kv_length, shape.heads, shape.nope + shape.rope}, shape.type);
       join.bytes_per_cycle_per_sm = constants.element_wise;
       copies.push_back(join);
-      if (bits(shape.kv_type.value_or(shape.type)) < bits(shape.type)) copies.push_back(narrowing(shape, constants));
+      if (is_narrow(shape)) copies.push_back(narrowing(shape, constants));
     }
     return copies;
   }
@@ -258,7 +262,7 @@ class Mla final : public KernelFamily {
     const std::int64_t width = shape.nope + shape.rope + shape.value;
     StreamingWork work;
     work.read = bytes_of({shape.batch, shape.kv_length, shape.heads, width}, shape.type);
-    work.written = bytes_of({shape.batch, shape.kv_length, shape.heads, width}, shape.kv_type.value_or(shape.type));
+    work.written = bytes_of({shape.batch, shape.kv_length, shape.heads, width}, stored_type(shape));
     work.bytes_per_cycle_per_sm = constants.element_wise;
     return work;
   }
@@ -272,7 +276,7 @@ Kernel mla(const MlaShape& shape) {
   kernel.size = {shape.batch,  shape.heads, shape.query_length, shape.kv_length,
                  shape.latent, shape.rope,  shape.nope,         shape.value};
   kernel.input = shape.type;
-  kernel.weight = shape.kv_type.value_or(shape.type);
+  kernel.weight = stored_type(shape);
   kernel.output = shape.type;
   kernel.flags =
       (shape.serving ? serving_flag : 0) | (shape.warm ? warm_flag : 0) | (shape.projections ? projections_flag : 0);

@@ -31,8 +31,6 @@ namespace warploom {
 
 namespace {
 
-double as_double(std::int64_t value) { return static_cast<double>(value); }
-
 constexpr std::uint32_t ungated_flag = 1;
 constexpr std::uint32_t one_by_one_flag = 2;
 
@@ -103,20 +101,15 @@ class MoeModel {
 
   KernelCost cost() const {
     const auto& energy = device_.architecture.energy;
-    const auto flop = energy.tensor_flop.find(std::string(name(shape_.product_type)));
-    const Energy per_flop = flop != energy.tensor_flop.end() ? flop->second : Energy{0};
+    const Energy per_flop = tensor_flop_energy(device_, shape_.product_type);
     const double flops = 2 * loads_.rows * weight_elements(shape_);
     const double all_bytes = first().traffic.all() + second().traffic.all() + passes_bytes();
     const Activity activity{per_flop * flops + energy.l2_byte * all_bytes, energy.memory_byte * all_bytes};
     const OperatingPoint point =
         operating_point(device_, activity, [&](Frequency clock) { return terms_at(clock).total(); });
     const Terms terms = terms_at(point.clock);
-    KernelCost cost;
-    cost.duration = Time::from_seconds(point.seconds);
-    cost.hbm_bytes = Bytes(std::llround(all_bytes));
-    cost.l2_bytes = cost.hbm_bytes;
-    cost.flops = Flops(flops);
-    cost.power = point.power;
+    const Bytes moved(std::llround(all_bytes));
+    KernelCost cost = cost_at(point, Flops(flops), moved, moved);
     cost.bound_by = terms.fixed > terms.products + terms.passes ? Bound::latency
                     : terms.is_core_bound ? (point.is_power_limited ? Bound::power : Bound::tensor)
                                           : Bound::hbm;

@@ -21,6 +21,7 @@
 #include <cmath>
 
 #include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 
 namespace warploom {
@@ -33,8 +34,6 @@ constexpr double warp = 32;
 constexpr double schedulers = 4;   // of an SM, one instruction of a warp a clock each
 constexpr double stage_depth = 8;  // values of k
 constexpr double stages = 3;
-
-double as_double(std::int64_t value) { return static_cast<double>(value); }
 
 struct ThreadBlock {
   GemmTile tile;
@@ -156,16 +155,11 @@ class SimtGemmModel {
     const auto seconds_at = [&](Frequency clock) {
       return constants_.fixed.seconds() + terms_at(clock).total(constants_.memory_overlap);
     };
-    const OperatingPoint point = shape_.is_warm ? benchmark_point(device_, activity(), seconds_at)
-                                                : operating_point(device_, activity(), seconds_at);
+    const OperatingPoint point = operating_point_of(device_, shape_.is_warm, activity(), seconds_at);
     const Terms terms = terms_at(point.clock);
-    KernelCost cost;
-    cost.duration = Time::from_seconds(point.seconds);
+    KernelCost cost = cost_at(point, Flops(gemm_flops(shape_)), Bytes(std::llround(memory_bytes_)),
+                              Bytes(std::llround(operand_bytes_)));
     cost.sm_share = active_ / device_.sm.count;
-    cost.hbm_bytes = Bytes(std::llround(memory_bytes_));
-    cost.l2_bytes = Bytes(std::llround(operand_bytes_));
-    cost.flops = Flops(flops());
-    cost.power = point.power;
     cost.bound_by = constants_.fixed.seconds() > std::max(terms.core, terms.memory) ? Bound::latency
                     : terms.memory >= terms.core                                    ? Bound::hbm
                     : point.is_power_limited                                        ? Bound::power
@@ -174,10 +168,6 @@ class SimtGemmModel {
   }
 
  private:
-  double flops() const {
-    return 2 * as_double(shape_.batch) * as_double(shape_.m) * as_double(shape_.n) * as_double(shape_.k);
-  }
-
   // Cycles until `count` resident blocks of an SM are done.
   double cycles_of_residents(double count) const {
     if (count <= 0) return 0;
@@ -202,7 +192,8 @@ class SimtGemmModel {
 
   Activity activity() const {
     const auto& energy = device_.architecture.energy;
-    return {energy.vector_flop * flops() + energy.l2_byte * operand_bytes_, energy.memory_byte * memory_bytes_};
+    return {energy.vector_flop * gemm_flops(shape_) + energy.l2_byte * operand_bytes_,
+            energy.memory_byte * memory_bytes_};
   }
 
   GemmShape shape_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size of a tensor in memory.
+// The size of a tensor in memory, and sizes as numbers that models reckon with.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "sim/work/data_type.hpp"
 
 namespace warploom {
+
+inline double as_double(std::int64_t size) { return static_cast<double>(size); }
 
 // Bytes of a tensor of these dimensions; half bytes (FP4) round up. Throws OverflowError when they don't fit.
 inline Bytes bytes_of(std::initializer_list<std::int64_t> dimensions, DataType type) {
