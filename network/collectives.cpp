@@ -95,6 +95,36 @@ GroupProfile Planner::profile(const Call& call, const Group& group) const {
   return found;
 }
 
+namespace {
+
+bool is_wanted(const std::string& wanted, std::string_view got) {
+  return wanted.empty() || wanted == "auto" || wanted == got;
+}
+
+// The first, of what the library would offer where nothing special is wanted; null where there is none.
+const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, const CollectiveChoice& choice) {
+  const bool is_free = is_wanted(choice.algorithm, "") && is_wanted(choice.protocol, "");
+  const auto found = std::ranges::find_if(all, [&](const Planner::Option& option) {
+    return (option.is_offered || !is_free) && is_wanted(choice.algorithm, name(option.algorithm)) &&
+           is_wanted(choice.protocol, name(option.protocol));
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+[[noreturn]] void refuse_choice(const Call& call, const Group& group, const CollectiveChoice& choice,
+                                const std::vector<Planner::Option>& all) {
+  std::string known;
+  for (const Planner::Option& option : all) {
+    known += fmt::format("{}{}/{}", known.empty() ? "" : ", ", name(option.algorithm), name(option.protocol));
+  }
+  throw UserError(fmt::format("{} of {} ranks cannot be done with algorithm `{}` and protocol `{}`", name(call.kind),
+                              group.member_count(), choice.algorithm.empty() ? "auto" : choice.algorithm,
+                              choice.protocol.empty() ? "auto" : choice.protocol),
+                  known.empty() ? std::string() : fmt::format("the library has {}", known));
+}
+
+}  // namespace
+
 std::vector<Planner::Option> Planner::options(const Call& call, const Group& group) const {
   require(call);
   const GroupProfile where = profile(call, group);
@@ -124,22 +154,8 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
 
 Planner::Option Planner::choose(const Call& call, const Group& group, const CollectiveChoice& choice) const {
   const auto all = options(call, group);
-  const auto wants = [](const std::string& wanted, std::string_view got) {
-    return wanted.empty() || wanted == "auto" || wanted == got;
-  };
-  const bool is_free = wants(choice.algorithm, "") && wants(choice.protocol, "");
-  for (const Option& option : all) {
-    if (is_free && !option.is_offered) continue;
-    if (wants(choice.algorithm, name(option.algorithm)) && wants(choice.protocol, name(option.protocol))) return option;
-  }
-  std::string known;
-  for (const Option& option : all) {
-    known += fmt::format("{}{}/{}", known.empty() ? "" : ", ", name(option.algorithm), name(option.protocol));
-  }
-  throw UserError(fmt::format("{} of {} ranks cannot be done with algorithm `{}` and protocol `{}`", name(call.kind),
-                              group.member_count(), choice.algorithm.empty() ? "auto" : choice.algorithm,
-                              choice.protocol.empty() ? "auto" : choice.protocol),
-                  known.empty() ? std::string() : fmt::format("the library has {}", known));
+  if (const Option* found = first_wanted(all, choice)) return *found;
+  refuse_choice(call, group, choice, all);
 }
 
 Plan Planner::plan(const Call& call, const Group& group, const Option& option) const {
@@ -162,11 +178,10 @@ Plan Planner::plan(const Call& call, const Group& group) const {
   // What is wanted of all-reduces may not be there for other calls: then the library chooses, as NCCL does.
   const CollectiveChoice wanted{library_.algorithm, library_.protocol};
   const auto all = options(call, group);
-  const bool is_there = std::ranges::any_of(all, [&](const Option& option) {
-    return (wanted.algorithm == "auto" || wanted.algorithm == name(option.algorithm)) &&
-           (wanted.protocol == "auto" || wanted.protocol == name(option.protocol));
-  });
-  return plan(call, group, choose(call, group, is_there ? wanted : CollectiveChoice{}));
+  const Option* found = first_wanted(all, wanted);
+  if (found == nullptr) found = first_wanted(all, {});
+  if (found == nullptr) refuse_choice(call, group, {}, all);
+  return plan(call, group, *found);
 }
 
 }  // namespace warploom

@@ -5,7 +5,6 @@
 #include "network/collectives/channels.hpp"
 #include "network/collectives/pace.hpp"
 #include "network/collectives/ring_schedule.hpp"
-#include "network/collectives/tree_all_reduce.hpp"
 
 namespace warploom {
 
@@ -23,30 +22,26 @@ Plan HierarchicalAllReduce::plan(const Setting& setting, Protocol chosen) const 
   const auto tiers = setting.topology.tiers();
   const Bytes inner = setting.call.bytes * (in_node - 1) / in_node * protocol.wire_bytes;
   const Bandwidth port = tiers[0].payload() * (protocol.efficiency * protocol.wire_bytes);
-  Bundle rails;
-  rails.traffic = {FlowPattern::rails, setting.call.group};
-  rails.bytes_per_flow = setting.call.bytes * (2 * (nodes - 1)) / nodes * protocol.wire_bytes;
-  rails.flow_limit = tiers[1].payload() * (protocol.network_efficiency * protocol.wire_bytes * cards_of(setting));
+  const Bundle rails =
+      bundle_of(setting, FlowPattern::rails, setting.call.bytes * (2 * (nodes - 1)) / nodes * protocol.wire_bytes,
+                tiers[1].payload() * (protocol.network_efficiency * protocol.wire_bytes * cards_of(setting)));
+  const Bundle ports = bundle_of(setting, FlowPattern::ports, inner, port);
 
   Plan plan;
   plan.sms = static_cast<int>(use.channels);
   plan.hbm_bytes_per_wire_byte = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
   const Time inside = protocol.hop * (in_node - 1);
-  plan.steps.push_back({start_time(protocol, use) + inside, {ports_bundle(setting, inner, port)}});
+  plan.steps.push_back({start_time(protocol, use) + inside, {ports}});
   const double hops = static_cast<double>(2 * (nodes - 1));
-  plan.steps.push_back({(protocol.network_hop + setting.library.transport.latency) * hops +
-                            profile.path_latency * (hops / static_cast<double>(nodes)),
-                        {rails}});
-  plan.steps.push_back({inside, {ports_bundle(setting, inner, port)}});
+  plan.steps.push_back(
+      {network_step(setting, protocol) * hops + profile.path_latency * (hops / static_cast<double>(nodes)), {rails}});
+  plan.steps.push_back({inside, {ports}});
   return plan;
 }
 
 // Chunk c + in_node x d is part d of the slice that member c of each node sums.
 Schedule HierarchicalAllReduce::schedule(int ranks) const {
-  int in_node = 1;
-  for (int size = 2; size <= 8; ++size) {
-    if (ranks % size == 0) in_node = size;
-  }
+  const int in_node = node_of_schedule(ranks);
   const int nodes = ranks / in_node;
   Schedule node{in_node, in_node, {}};
   add_ring_reduce_scatter(node, 0);

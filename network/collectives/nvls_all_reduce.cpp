@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "network/collectives/pace.hpp"
+
 namespace warploom {
 
 NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
@@ -16,7 +18,6 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
   if (bytes < 8 * round * chunk) chunk = std::min(chunk, 32 * kib);
   if (bytes < 2 * round * chunk) chunk = std::min(chunk, 16 * kib);
   NvlsPace pace;
-  pace.chunk = Bytes(chunk);
   pace.loops = std::max<std::int64_t>((bytes + round * chunk - 1) / (round * chunk), 1);
   pace.port_rate = setting.topology.tiers()[0].payload() * nvls.efficiency;
   pace.port_bytes = setting.call.bytes * (heads + 1) / heads;
@@ -27,8 +28,7 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
 }
 
 bool NvlsAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
-  return setting.library.nvls.enabled && protocol == Protocol::simple && setting.profile.in_node() &&
-         setting.ranks() > 1;
+  return setting.library.nvls.enabled && protocol == Protocol::simple && setting.profile.in_node();
 }
 
 Plan NvlsAllReduce::plan(const Setting& setting, Protocol /*protocol*/) const {
@@ -37,11 +37,8 @@ Plan NvlsAllReduce::plan(const Setting& setting, Protocol /*protocol*/) const {
   Plan plan;
   plan.sms = setting.library.nvls.channels;
   plan.hbm_bytes_per_wire_byte = 2;  // out: a byte read; in: a byte written
-  Bundle bundle;
-  bundle.traffic = {FlowPattern::ports, setting.call.group};
-  bundle.bytes_per_flow = pace.port_bytes;
-  bundle.flow_limit = pace.port_rate;
-  plan.steps.push_back({alone - pace.port_bytes / pace.port_rate, {bundle}});
+  plan.steps.push_back({alone - pace.port_bytes / pace.port_rate,
+                        {bundle_of(setting, FlowPattern::ports, pace.port_bytes, pace.port_rate)}});
   return plan;
 }
 

@@ -18,7 +18,6 @@ namespace warploom {
 
 // One step inside a node.
 struct NvlsPace {
-  Bytes chunk{0};
   std::int64_t loops = 1;
   Time missing;  // of the last loop
   Time step;

@@ -7,6 +7,8 @@
 
 #include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
+#include "network/collectives/pace.hpp"
+#include "network/collectives/ring_schedule.hpp"
 #include "network/collectives/tree_all_reduce.hpp"
 
 namespace warploom {
@@ -58,17 +60,14 @@ Plan NvlsTreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const Time latency = step * (1 + nvls.fill) + tree_hops(setting, protocol) + on_card * fill +
                        std::max(held - on_card, Time::zero()) * later;
   plan.steps.push_back({latency,
-                        {ports_bundle(setting, pace.port_bytes, rate * share),
+                        {bundle_of(setting, FlowPattern::ports, pace.port_bytes, rate * share),
                          tree_bundle(setting, setting.call.bytes, rate, protocol.wire_bytes)}});
   return plan;
 }
 
-// Nodes of the largest divisor up to 8; chunk h of tree t is the half slice of head h.
+// Chunk h of tree t is the half slice of head h.
 Schedule NvlsTreeAllReduce::schedule(int ranks) const {
-  int in_node = 1;
-  for (int size = 2; size <= 8; ++size) {
-    if (ranks % size == 0) in_node = size;
-  }
+  const int in_node = node_of_schedule(ranks);
   const int nodes = ranks / in_node;
   const Schedule trees = TreeAllReduce().schedule(nodes);
   int last = 0;

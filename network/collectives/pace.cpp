@@ -48,8 +48,7 @@ namespace {
 Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement) {
   const auto& profile = setting.profile;
   const std::int64_t inter = std::min(movement.passes * (profile.nodes - 1), movement.steps);
-  Time hops =
-      protocol.hop * (movement.steps - inter) + (protocol.network_hop + setting.library.transport.latency) * inter;
+  Time hops = protocol.hop * (movement.steps - inter) + network_step(setting, protocol) * inter;
   // The ring's hops between nodes but the last, once a pass.
   if (profile.nodes > 1) {
     hops += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));
@@ -81,6 +80,19 @@ Time transfer_time(const Setting& setting, const ProtocolSpec& protocol, const M
 
 }  // namespace
 
+Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandwidth limit) {
+  Bundle bundle;
+  bundle.traffic = {pattern, setting.call.group};
+  bundle.coupled = is_coupled(pattern);
+  bundle.bytes_per_flow = bytes;
+  bundle.flow_limit = limit;
+  return bundle;
+}
+
+Time network_step(const Setting& setting, const ProtocolSpec& protocol) {
+  return protocol.network_hop + setting.library.transport.latency;
+}
+
 Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
@@ -96,13 +108,9 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   Plan plan;
   plan.sms = static_cast<int>(use.channels);
   plan.hbm_bytes_per_wire_byte = movement.hbm_bytes / protocol.wire_bytes;
-  Bundle bundle;
-  bundle.traffic = {movement.pattern, setting.call.group};
-  bundle.coupled = is_coupled(movement.pattern);
-  bundle.bytes_per_flow = wire;
   // Where the moving alone would take longer than everything, the latency is gone and the flow goes quicker.
-  bundle.flow_limit = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
-  plan.steps.push_back({alone - moving, {bundle}});
+  const Bandwidth quicker = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
+  plan.steps.push_back({alone - moving, {bundle_of(setting, movement.pattern, wire, quicker)}});
   return plan;
 }
 

@@ -36,6 +36,12 @@ double cards_of(const Setting& setting);
 // Payload that a flow around all members reaches at most.
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol);
 
+// Flows of the call's group, each of these bytes on the wire, at most at `limit`.
+Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandwidth limit);
+
+// One step between nodes.
+Time network_step(const Setting& setting, const ProtocolSpec& protocol);
+
 Plan ring_plan(const Setting& setting, Protocol protocol, const Movement& movement);
 
 // `start` of the equation above.

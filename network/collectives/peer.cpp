@@ -30,7 +30,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
     const Bandwidth card = tiers[1].payload() * protocol.network_efficiency;
     const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
     rate = std::min(rate, card / leaving);
-    latency += protocol.network_hop + setting.library.transport.latency;
+    latency += network_step(setting, protocol);
   }
   if (!is_alone) latency += std::min(messages.bytes, peer.chunk) / rate * spec.fill;
 
@@ -39,12 +39,9 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   const std::int64_t most = std::min<std::int64_t>(peer.channels * messages.count, 64);
   plan.sms = static_cast<int>(channels_for(messages.bytes * messages.count, most, protocol, 1).channels);
   plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count);
-  Bundle bundle;
-  bundle.traffic = {messages.pattern, setting.call.group};
-  bundle.coupled = is_coupled(messages.pattern);
-  bundle.bytes_per_flow = messages.bytes * protocol.wire_bytes;
-  bundle.flow_limit = rate * protocol.wire_bytes;
-  plan.steps.push_back({latency, {bundle}});
+  plan.steps.push_back(
+      {latency,
+       {bundle_of(setting, messages.pattern, messages.bytes * protocol.wire_bytes, rate * protocol.wire_bytes)}});
   return plan;
 }
 

@@ -23,4 +23,12 @@ void add_ring_pass(Schedule& schedule, int first_step, int offset, bool reduce) 
 void add_ring_reduce_scatter(Schedule& schedule, int first_step) { add_ring_pass(schedule, first_step, 1, true); }
 void add_ring_all_gather(Schedule& schedule, int first_step) { add_ring_pass(schedule, first_step, 0, false); }
 
+int node_of_schedule(int ranks) {
+  int in_node = 1;
+  for (int size = 2; size <= 8; ++size) {
+    if (ranks % size == 0) in_node = size;
+  }
+  return in_node;
+}
+
 }  // namespace warploom

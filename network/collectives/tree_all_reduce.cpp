@@ -26,23 +26,11 @@ Time tree_hops(const Setting& setting, const ProtocolSpec& protocol) {
 }
 
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes) {
-  Bundle bundle;
-  bundle.traffic = {FlowPattern::tree, setting.call.group};
-  bundle.bytes_per_flow = bytes * (wire_bytes / 2);
-  bundle.flow_limit = rate * (wire_bytes / 2);
-  return bundle;
-}
-
-Bundle ports_bundle(const Setting& setting, Bytes bytes, Bandwidth rate) {
-  Bundle bundle;
-  bundle.traffic = {FlowPattern::ports, setting.call.group};
-  bundle.bytes_per_flow = bytes;
-  bundle.flow_limit = rate;
-  return bundle;
+  return bundle_of(setting, FlowPattern::tree, bytes * (wire_bytes / 2), rate * (wire_bytes / 2));
 }
 
 bool TreeAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
-  return setting.ranks() > 1 && protocol_of(setting.library, protocol).enabled;
+  return protocol_of(setting.library, protocol).enabled;
 }
 
 namespace {
@@ -132,7 +120,7 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   }
   if (in_node > 1) {
     const double share = port_share * protocol.wire_bytes;
-    step.bundles.push_back(ports_bundle(setting, setting.call.bytes * share, rate * share));
+    step.bundles.push_back(bundle_of(setting, FlowPattern::ports, setting.call.bytes * share, rate * share));
   }
   if (!setting.profile.in_node()) {
     step.bundles.push_back(tree_bundle(setting, setting.call.bytes, rate, protocol.wire_bytes));

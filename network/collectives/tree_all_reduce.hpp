@@ -41,7 +41,4 @@ Time tree_hops(const Setting& setting, const ProtocolSpec& protocol);
 // The trees' flows, for a call of `bytes` that goes at `rate`.
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes);
 
-// Every member's port carries `bytes` in the time that the call of `call_bytes` takes at `rate`.
-Bundle ports_bundle(const Setting& setting, Bytes bytes, Bandwidth rate);
-
 }  // namespace warploom

@@ -14,7 +14,7 @@ constexpr auto buffers = MemoryPart::buffers;
 void ModelRows::embedding_forward(StepWriter& writer) const {
   const Row lookup = writer.compute("embedding", kernels.embedding.forward, Cause::other_compute);
   writer.take(lookup, buffers, bytes.whole);
-  const Row reduced = reduce(writer, "embedding_reduce");
+  const Row reduced = reduce(writer, "embedding_reduce", bytes.whole);
   Row last = lookup;
   if (job.model.positions == PositionKind::learned || job.model.has_dropout) {
     last = writer.compute("embedding_positions", kernels.position_add, Cause::other_compute, reduced);
@@ -66,7 +66,7 @@ void ModelRows::head_backward(StepWriter& writer) const {
   const Row input = gather(writer, "head_gather_again", bytes.whole);
   const Row through = writer.compute("head_dgrad", kernels.head.input_gradient, Cause::gemm);
   writer.take(through, buffers, bytes.whole);
-  const Row reduced = reduce(writer, "head_gradient_reduce");
+  const Row reduced = reduce(writer, "head_gradient_reduce", bytes.whole);
   const Row weights = writer.compute("head_wgrad", kernels.head.weight_gradient, Cause::gemm, input);
   writer.give(weights, activations, bytes.local);
   writer.give(weights, buffers, gathered + bytes.logits);

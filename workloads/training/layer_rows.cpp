@@ -116,7 +116,7 @@ void ModelRows::mlp_backward(StepWriter& writer, Keep kept) const {
   const Row input = gather(writer, "mlp_gather_again", bytes.moved);
   const Row through_first = writer.compute("mlp_first_dgrad", kernels.first_mlp.input_gradient, Cause::gemm);
   writer.take(through_first, buffers, bytes.whole);
-  const Row reduced = reduce(writer, "mlp_gradient_reduce");
+  const Row reduced = reduce(writer, "mlp_gradient_reduce", bytes.whole);
   const Row transposed = quantise(writer, "mlp_first_input_transpose", kernels.first_mlp.transpose_input);
   if (transposed != none) writer.wait(transposed, input);
   const Row first_weights = writer.compute("mlp_first_wgrad", kernels.first_mlp.weight_gradient, Cause::gemm, input);
@@ -164,7 +164,7 @@ void ModelRows::attention_backward(StepWriter& writer, Keep kept) const {
   const Row input = gather(writer, "attention_gather_again", bytes.moved);
   const Row through_qkv = writer.compute("qkv_dgrad", kernels.qkv.input_gradient, Cause::gemm);
   writer.take(through_qkv, buffers, bytes.whole);
-  const Row reduced = reduce(writer, "attention_gradient_reduce");
+  const Row reduced = reduce(writer, "attention_gradient_reduce", bytes.whole);
   const Row transposed = quantise(writer, "qkv_input_transpose", kernels.qkv.transpose_input);
   if (transposed != none) writer.wait(transposed, input);
   const Row qkv_weights = writer.compute("qkv_wgrad", kernels.qkv.weight_gradient, Cause::gemm, input);

@@ -44,7 +44,7 @@ struct ModelRows {
   // local -> whole, takes the whole as a buffer; `bytes_moved`: of the whole, as it is moved.
   Row gather(StepWriter& writer, std::string_view name, std::int64_t bytes_moved) const;
   // partial whole -> local, gives the whole back.
-  Row reduce(StepWriter& writer, std::string_view name) const;
+  Row reduce(StepWriter& writer, std::string_view name, std::int64_t bytes_moved) const;
   // A product of what `all` gathers; with overlap it starts with the pieces that are there.
   Row product_of_gathered(StepWriter& writer, std::string_view name, const Kernel& product, Row all) const;
   // A product whose result is reduced; with overlap the reduction of a piece runs beside the next piece's product.

@@ -26,10 +26,10 @@ ModelRows::Row ModelRows::gather(StepWriter& writer, std::string_view name, std:
   return row;
 }
 
-ModelRows::Row ModelRows::reduce(StepWriter& writer, std::string_view name) const {
+ModelRows::Row ModelRows::reduce(StepWriter& writer, std::string_view name, std::int64_t bytes_moved) const {
   if (!has_tensor_group) return none;
-  if (!cuts_sequence) return writer.collective(name, CollectiveKind::all_reduce, bytes.whole, job.type());
-  const Row row = writer.collective(name, CollectiveKind::reduce_scatter, bytes.whole, job.type());
+  if (!cuts_sequence) return writer.collective(name, CollectiveKind::all_reduce, bytes_moved, job.type());
+  const Row row = writer.collective(name, CollectiveKind::reduce_scatter, bytes_moved, job.type());
   writer.take(row, buffers, bytes.local);
   writer.give(row, buffers, bytes.whole);
   return row;
@@ -47,16 +47,13 @@ ModelRows::Row ModelRows::reduced_product(StepWriter& writer, std::string_view n
                                           std::string_view reduce_name) const {
   if (!overlaps_tensor) {
     writer.take(writer.compute(name, product, Cause::gemm), buffers, bytes.whole);
-    return reduce(writer, reduce_name);
+    return reduce(writer, reduce_name, bytes.whole);
   }
   const std::int64_t first = product.size[1] / job.layout.tensor;
   writer.take(writer.compute(name, of_tokens(product, first), Cause::gemm), buffers, bytes.whole);
   writer.collective(reduce_name, CollectiveKind::reduce_scatter, bytes.whole - bytes.local, job.type());
   writer.compute(name, of_tokens(product, product.size[1] - first), Cause::gemm);
-  const Row row = writer.collective(reduce_name, CollectiveKind::reduce_scatter, bytes.local, job.type());
-  writer.take(row, buffers, bytes.local);
-  writer.give(row, buffers, bytes.whole);
-  return row;
+  return reduce(writer, reduce_name, bytes.local);
 }
 
 ModelRows::Row ModelRows::chain(StepWriter& writer, const KernelChain& kernels, Cause cause, std::int64_t shifted,
