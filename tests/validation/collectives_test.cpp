@@ -24,7 +24,6 @@ struct Row {
   std::int64_t bytes = 0;
   double time_us = 0;
 
-  bool is_nccl_tests() const { return device.find("_sxm") != std::string::npos || device == "l40s"; }
   std::string version() const {
     const auto number = library.substr(library.find(' ') + 1);
     return number[0] >= '0' && number[0] <= '9' ? number : "";
@@ -97,10 +96,6 @@ void expect_node_within(const std::string& cluster_name, const std::string& devi
     if (row.nodes != 1 || row.device != device) continue;
     const auto estimate = predicted(cluster_name, row);
     const double took = estimate.duration.microseconds();
-    if (std::getenv("WARPLOOM_ROWS") != nullptr) {
-      std::cout << row.library << " " << row.op << " " << row.gpus << " " << row.bytes << " " << estimate.algorithm
-                << "/" << estimate.protocol << " " << row.time_us << " " << took << "\n";
-    }
     all.add(took, row.time_us);
     parts[row.library].add(took, row.time_us);
     parts[row.op + " of " + std::to_string(row.gpus)].add(took, row.time_us);

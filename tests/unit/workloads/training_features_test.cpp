@@ -8,35 +8,19 @@
 #include <string_view>
 
 #include "tests/support/training_jobs.hpp"
+#include "tests/support/training_programs.hpp"
 #include "workloads/memory_formulas.hpp"
 #include "workloads/training/gradient_buckets.hpp"
 
 namespace warploom {
 namespace {
 
+using testing::all_gemm_flops;
+using testing::gemm_flops;
 using testing::job_of;
+using testing::kept_a_layer;
 using testing::small_gpt;
 using testing::small_llama;
-
-template <class Select>
-double gemm_flops(const Program& program, Select select) {
-  double sum = 0;
-  for (RowId row = 0; row < program.size(); ++row) {
-    if (program.kernel[row] == none || !select(row)) continue;
-    const Kernel& kernel = program.kernels[program.kernel[row]];
-    if (kernel.family != "gemm") continue;
-    const double product = 2.0 * static_cast<double>(kernel.size[0] * kernel.size[1]) *
-                           static_cast<double>(kernel.size[2] * kernel.size[3]);
-    sum += product * static_cast<double>(program.roles[program.role_of(row)].device_count());
-  }
-  return sum;
-}
-double all_gemm_flops(const Program& program) {
-  return gemm_flops(program, [](RowId) { return true; });
-}
-double recomputed_gemm_flops(const Program& program) {
-  return gemm_flops(program, [&](RowId row) { return program.cause[row] == Cause::recompute; });
-}
 
 int rows_named(const Program& program, std::string_view name) {
   int count = 0;
@@ -53,21 +37,6 @@ std::int64_t bytes_called(const Program& program, Cause cause, std::string_view 
     sum += program.calls[program.meetings[program.meeting[row]].call].bytes.count();
   }
   return sum;
-}
-
-std::int64_t forward_activations(const Program& program) {
-  std::int64_t sum = 0;
-  for (RowId row = 0; row < program.size(); ++row) {
-    if (program.phase[row] != Phase::forward) continue;
-    for (const auto& delta : program.memory_deltas(row)) sum += delta.part == MemoryPart::activations ? delta.bytes : 0;
-  }
-  return sum;
-}
-std::int64_t kept_a_layer(TrainingJob job) {
-  job.model.layers = 1;
-  const std::int64_t one = forward_activations(build_training_step(job));
-  job.model.layers = 2;
-  return forward_activations(build_training_step(job)) - one;
 }
 
 TrainingJob unfused(TrainingJob job) {
@@ -105,7 +74,7 @@ TEST(UnfusedAttention, SelectiveRecomputationRunsItsCoreAndNothingElseAgain) {
   TrainingJob job = unfused(job_of(small_gpt(), {1, 1, 1, 1, 2}));
   job.training.recompute = Recompute::selective;
   const double pairs = 256.0 * 256 * static_cast<double>(job.training.global_batch);
-  EXPECT_DOUBLE_EQ(recomputed_gemm_flops(build_training_step(job)), 4 * pairs * 512 * 4);
+  EXPECT_DOUBLE_EQ(gemm_flops(build_training_step(job), true), 4 * pairs * 512 * 4);
 }
 
 TEST(UnfusedAttention, DropsOnlyWithDropout) {

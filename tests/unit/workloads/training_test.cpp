@@ -8,6 +8,7 @@
 
 #include "sim/play/report.hpp"
 #include "tests/support/training_jobs.hpp"
+#include "tests/support/training_programs.hpp"
 #include "workloads/memory_formulas.hpp"
 #include "workloads/models/hugging_face.hpp"
 
@@ -15,27 +16,11 @@ namespace warploom {
 namespace {
 
 using namespace warploom::literals;
+using testing::gemm_flops;
 using testing::job_of;
+using testing::kept_a_layer;
 using testing::small_gpt;
 using testing::small_llama;
-
-std::int64_t devices_of(const Program& program, RowId row) {
-  return program.roles[program.role_of(row)].device_count();
-}
-
-// Over all devices.
-double gemm_flops(const Program& program, bool recomputed) {
-  double sum = 0;
-  for (RowId row = 0; row < program.size(); ++row) {
-    if (program.kernel[row] == none || (program.cause[row] == Cause::recompute) != recomputed) continue;
-    const Kernel& kernel = program.kernels[program.kernel[row]];
-    if (kernel.family != "gemm") continue;
-    double product = 2 * static_cast<double>(devices_of(program, row));
-    for (const auto size : kernel.size) product *= size > 0 ? static_cast<double>(size) : 1;
-    sum += product;
-  }
-  return sum;
-}
 
 // Rows of one role by name of the call's kind and cause: how many, and how many bytes in all.
 struct Traffic {
@@ -52,23 +37,6 @@ std::map<std::pair<CollectiveKind, Cause>, Traffic> traffic_of(const Program& pr
     sum.bytes += call.bytes.count();
   }
   return traffic;
-}
-
-std::int64_t forward_activations(const Program& program) {
-  std::int64_t sum = 0;
-  for (RowId row = 0; row < program.size(); ++row) {
-    if (program.phase[row] != Phase::forward) continue;
-    for (const auto& delta : program.memory_deltas(row)) sum += delta.part == MemoryPart::activations ? delta.bytes : 0;
-  }
-  return sum;
-}
-
-// What one more layer keeps from forward to backward on a rank.
-std::int64_t kept_a_layer(TrainingJob job) {
-  job.model.layers = 1;
-  const std::int64_t one = forward_activations(build_training_step(job));
-  job.model.layers = 2;
-  return forward_activations(build_training_step(job)) - one;
 }
 
 // Many kinds of step: (recompute, zero, sequence parallel, overlap).
