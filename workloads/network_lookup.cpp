@@ -20,17 +20,6 @@ std::string path_of(const std::string& cluster, const Library& library) {
   return library.find(in_library).empty() ? cluster : in_library;
 }
 
-// A cloud's cluster stands for machines (`p5.48xlarge`), so that its device has to say who it is.
-std::string device_of(const ClusterSpec& spec, const Library& library) {
-  std::vector<std::string> names = spec.stands_for;
-  names.insert(names.end(), spec.device.aliases.begin(), spec.device.aliases.end());
-  const DeviceLookup devices(library);
-  for (const std::string& name : names) {
-    if (const auto canonical = devices.canonical_name(name)) return *canonical;
-  }
-  return {};
-}
-
 }  // namespace
 
 FoundNetwork load_network(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides,
@@ -40,13 +29,21 @@ FoundNetwork load_network(const std::string& cluster, std::int64_t devices, cons
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundNetwork found;
   found.name = spec.name;
-  found.stands_for = spec.stands_for;
-  found.device = device_of(spec, library);
+  found.known = spec.stands_for;
+  found.known.insert(found.known.end(), spec.device.aliases.begin(), spec.device.aliases.end());
   if (!diagnostics.has_errors()) found.network = make_network(spec.network, spec.library, devices, diagnostics);
   if (!diagnostics.has_errors() && spec.timer.is_map()) spec.timer.mark_all_read();
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);
   diagnostics.throw_if_any();
   return found;
+}
+
+std::string device_of(const FoundNetwork& found, const Library& library) {
+  const DeviceLookup devices(library);
+  for (const std::string& name : found.known) {
+    if (const auto canonical = devices.canonical_name(name)) return *canonical;
+  }
+  return {};
 }
 
 }  // namespace warploom

@@ -13,9 +13,8 @@
 namespace warploom {
 
 struct FoundNetwork {
-  std::string name;                     // as the cluster calls itself
-  std::vector<std::string> stands_for;  // devices whose nodes it is; may be empty
-  std::string device;                   // of its nodes, by its library name; empty: not of the library
+  std::string name;                // as the cluster calls itself
+  std::vector<std::string> known;  // names that its device may go by: what its nodes stand for, the device's aliases
   Network network;
 };
 
@@ -23,5 +22,9 @@ struct FoundNetwork {
 FoundNetwork load_network(const std::string& cluster, std::int64_t devices,
                           const std::vector<std::string>& overrides = {},
                           const Library& library = Library::from_environment());
+
+// The device of its nodes by its library name; empty: not of the library. A cloud's cluster stands for machines
+// (`p5.48xlarge`), so that its device has to say who it is.
+std::string device_of(const FoundNetwork& found, const Library& library);
 
 }  // namespace warploom

@@ -136,8 +136,9 @@ void calibrate(const CalibrateArguments& arguments, Session& session) {
   options.progress = [&](const std::string& stage) { progress->say(stage); };
   Calibrator calibrator(context, options);
   for (const std::string& file : arguments.files) {
-    refuse_overwriting(arguments.out, "--out", table_path(file));
-    calibrator.add(open_measured_table(table_path(file)));
+    const std::string path = table_path(file);
+    refuse_overwriting(arguments.out, "--out", path);
+    calibrator.add(open_measured_table(path));
   }
   const Calibration calibration = calibrator.run();
   progress.reset();

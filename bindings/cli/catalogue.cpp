@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "bindings/report/model_description.hpp"
 #include "hw_models/kernels.hpp"
 #include "network/collectives.hpp"
 #include "network/topologies.hpp"
@@ -38,17 +39,13 @@ std::string first_comment(const std::string& path) {
 std::string model_in_words(const std::string& path) {
   try {
     const Model model = read_hugging_face(path);
-    const auto in_words = [](std::int64_t parameters) {
-      const auto billions = static_cast<double>(parameters) / 1e9;
-      return billions < 1000 ? fmt::format("{:.3g} G", billions) : fmt::format("{:.3g} T", billions / 1000);
-    };
-    const std::string experts =
-        model.has_experts() ? fmt::format(" ({} active, {} of {} experts a token)", in_words(model.active_parameters()),
-                                          model.experts.per_token, model.experts.count)
-                            : "";
+    const std::string experts = model.has_experts() ? fmt::format(" ({} active, {} of {} experts a token)",
+                                                                  parameters_in_words(model.active_parameters()),
+                                                                  model.experts.per_token, model.experts.count)
+                                                    : "";
     return fmt::format("{} parameters{}: {} layers, hidden {}, {} heads, {} KV heads, vocabulary {}",
-                       in_words(model.parameters()), experts, model.layers, model.hidden, model.heads, model.kv_heads,
-                       model.vocab);
+                       parameters_in_words(model.parameters()), experts, model.layers, model.hidden, model.heads,
+                       model.kv_heads, model.vocab);
   } catch (const UserError& error) {
     return error.message();
   }

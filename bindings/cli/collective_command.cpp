@@ -21,7 +21,6 @@ struct CollectiveArguments {
   std::string cluster;
   std::int64_t gpus = 0;
   std::string bytes;
-  std::string type = "bf16";
   CollectiveChoice choice;
   std::vector<std::string> overrides;
   bool as_json = false;
@@ -64,7 +63,9 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.has_explanation = arguments.explain;
   report.estimate = estimate_collective(found.network, call, first_ranks(arguments.gpus), arguments.choice);
   const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
-  if (const auto band = collective_band(call, found.device, arguments.gpus, in_a_node, ErrorBands::load()))
+  const Library library = Library::from_environment();
+  const std::string device = device_of(found, library);
+  if (const auto band = collective_band(call, device, arguments.gpus, in_a_node, ErrorBands::load(library)))
     report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }

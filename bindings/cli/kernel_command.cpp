@@ -101,7 +101,7 @@ std::optional<PredictionBand> band_of(const KernelPrediction& prediction, const 
   // Records of a file of the user's own stand under its name.
   const std::string name = std::filesystem::path(device.name).filename().string();
   const auto band = kernel_band(prediction.kernel, band_device(name, device.spec), type, prediction.cost.duration,
-                                ErrorBands::load());
+                                ErrorBands::load_with_devices(Library::from_environment()));
   if (!band) return std::nullopt;
   // Nothing is faster than the roofline.
   const double low = std::max(1 / band->ratio_p90, 1 / prediction.times_roofline());

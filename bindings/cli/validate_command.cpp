@@ -41,8 +41,9 @@ void validate(const ValidateArguments& arguments, Session& session) {
     Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic,
                       "validating " + file, "rows");
     options.progress = [&progress](std::int64_t rows) { progress(static_cast<std::size_t>(rows), 0); };
-    refuse_overwriting(arguments.rows, "--rows", table_path(file));
-    tables.push_back(validate_table(open_measured_table(table_path(file)), context, options));
+    const std::string path = table_path(file);
+    refuse_overwriting(arguments.rows, "--rows", path);
+    tables.push_back(validate_table(open_measured_table(path), context, options));
   }
   if (!arguments.rows.empty()) write_whole_file(arguments.rows, rows_as_csv(tables));
   if (arguments.as_json) return session.console.print(to_json(tables) + "\n");

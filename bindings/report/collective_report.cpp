@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bindings/report/band_json.hpp"
 #include "sim/play/text_table.hpp"
 
 namespace warploom {
@@ -47,10 +48,9 @@ std::string to_text(const CollectiveReport& report) {
   table.add({"algorithm", e.algorithm});
   table.add({"protocol", fmt::format("{}, {} channels", e.protocol, e.channels)});
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
-  const std::string lines = table.to_string();
   std::string text = fmt::format("{} of {} over {} devices of {}\n", name(report.call.kind),
                                  to_string(report.call.bytes), report.ranks, report.cluster) +
-                     lines.substr(lines.find('\n') + 1);
+                     table.lines();
   if (report.has_explanation) text += candidates_in_words(report);
   return text;
 }
@@ -68,13 +68,7 @@ std::string to_json(const CollectiveReport& report) {
   json["protocol"] = e.protocol;
   json["channels"] = e.channels;
   json["busbw_gb_per_s"] = gb_per_s(e.bus_bandwidth);
-  json["error_band"] = nullptr;
-  if (report.band) {
-    json["error_band"] = {{"low_us", e.duration.microseconds() * report.band->low},
-                          {"high_us", e.duration.microseconds() * report.band->high},
-                          {"share", 0.8},
-                          {"of", report.band->of}};
-  }
+  json["error_band"] = band_json(report.band, e.duration);
   if (report.has_explanation) {
     json["candidates"] = Json::array();
     for (const CollectiveCandidate& candidate : e.candidates) {

@@ -41,8 +41,7 @@ std::string to_text(const Description& description) {
     TextTable table({"", "", ""});
     table.align_left(2);
     for (const DerivedValue& value : description.derived) table.add({value.name, value.value, value.how});
-    const std::string lines = table.to_string();
-    text += "\n" + lines.substr(lines.find('\n') + 1);
+    text += "\n" + table.lines();
   }
   TextTable table({"", "value", "kind", "what its file says"});
   table.align_left(2);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bindings/report/band_json.hpp"
 #include "hw_models/kernels.hpp"
 #include "sim/play/text_table.hpp"
 
@@ -109,9 +110,7 @@ std::string to_text(const KernelReport& report) {
   row("power", power_in_words(p.cost.power, report.power_limit));
   std::string text = fmt::format("{} {} ({}) on {}\n", p.kernel.family, shape_in_words(p.kernel),
                                  types_in_words(p.kernel), report.device);
-  // The table's empty header is of no use here.
-  const std::string lines = table.to_string();
-  text += lines.substr(lines.find('\n') + 1);
+  text += table.lines();
   return report.candidates ? text + candidates_in_words(*report.candidates) : text;
 }
 
@@ -141,13 +140,7 @@ std::string to_json(const KernelReport& report) {
   json["sm_share"] = p.cost.sm_share;
   json["power_w"] = p.cost.power.value();
   if (report.power_limit > Power(0)) json["power_limit_w"] = report.power_limit.value();
-  json["error_band"] = nullptr;
-  if (report.band) {
-    json["error_band"] = {{"low_us", p.cost.duration.microseconds() * report.band->low},
-                          {"high_us", p.cost.duration.microseconds() * report.band->high},
-                          {"share", 0.8},
-                          {"of", report.band->of}};
-  }
+  json["error_band"] = band_json(report.band, p.cost.duration);
   if (report.candidates) {
     json["candidates"] = Json::array();
     for (const KernelCandidate& candidate : *report.candidates) {

@@ -10,12 +10,6 @@ namespace warploom {
 
 namespace {
 
-// `8.03 G`
-std::string count_of(std::int64_t parameters) {
-  const auto billions = static_cast<double>(parameters) / 1e9;
-  return billions < 1000 ? fmt::format("{:.3g} G", billions) : fmt::format("{:.3g} T", billions / 1000);
-}
-
 void add_mlp(const Model& model, Description& description) {
   const auto add = [&](const char* name, std::int64_t value, const char* how) {
     description.derived.push_back({name, std::to_string(value), how});
@@ -32,6 +26,11 @@ void add_mlp(const Model& model, Description& description) {
 
 }  // namespace
 
+std::string parameters_in_words(std::int64_t parameters) {
+  const auto billions = static_cast<double>(parameters) / 1e9;
+  return billions < 1000 ? fmt::format("{:.3g} G", billions) : fmt::format("{:.3g} T", billions / 1000);
+}
+
 Description describe_model(const std::string& name, const Model& model) {
   Description description;
   description.name = name;
@@ -47,8 +46,8 @@ Description describe_model(const std::string& name, const Model& model) {
   add_mlp(model, description);
   add("vocabulary", std::to_string(model.vocab),
       model.has_tied_embeddings ? "the head shares the embedding's table" : "embedding and head have a table each");
-  add("parameters", count_of(model.parameters()), "layers, embedding, positions, last norm and head");
-  add("active", count_of(model.active_parameters()), "of them used by one token");
+  add("parameters", parameters_in_words(model.parameters()), "layers, embedding, positions, last norm and head");
+  add("active", parameters_in_words(model.active_parameters()), "of them used by one token");
   add("KV cache", fmt::format("{} B a token", model.kv_cache_per_token(DataType::bf16).count()),
       "keys and values of all layers in bf16");
   if (!model.ignored_keys.empty())

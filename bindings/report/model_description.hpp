@@ -9,6 +9,9 @@
 
 namespace warploom {
 
+// `8.03 G`, `1.01 T`
+std::string parameters_in_words(std::int64_t parameters);
+
 // `name`: as it was asked for.
 Description describe_model(const std::string& name, const Model& model);
 

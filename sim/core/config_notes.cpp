@@ -38,20 +38,10 @@ constexpr std::array<Word, 16> kind_words = {{{"[fit]", SourceKind::measured},
                                               {"measured", SourceKind::measured},
                                               {"data sheet", SourceKind::data_sheet}}};
 
-// The comment of a line, without its `#`; quotes keep theirs.
+// The comment of a line, without its `#`.
 std::string comment_of(std::string_view line) {
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
-      return std::string(trim(line.substr(i + 1)));
-    }
-  }
-  return {};
+  const std::size_t start = comment_start(line);
+  return start == std::string_view::npos ? std::string() : std::string(trim(line.substr(start + 1)));
 }
 
 bool is_comment_line(std::string_view line) { return trim(line).starts_with('#'); }
@@ -144,6 +134,21 @@ class Collector {
 };
 
 }  // namespace
+
+std::size_t comment_start(std::string_view line) {
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
 
 std::string_view name(SourceKind kind) {
   constexpr std::string_view names[] = {"measured", "data sheet", "announced", "derived", "guessed"};

@@ -24,6 +24,9 @@ std::string_view name(SourceKind kind);  // "data sheet"
 // The kind that a comment's tags or words name; nothing where it names none.
 std::optional<SourceKind> source_kind(std::string_view comment);
 
+// Where the comment of a line starts: at a `#` that begins a word and stands in no quotes; npos where there is none.
+std::size_t comment_start(std::string_view line);
+
 struct ValueNote {
   std::string path;  // `memory.bandwidth`
   std::string value;

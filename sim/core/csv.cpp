@@ -108,8 +108,9 @@ std::optional<std::int64_t> CsvRow::optional_integer(std::string_view column) co
 }
 
 std::optional<std::string_view> CsvRow::optional_text(std::string_view column) const {
-  if (is_blank(column)) return {};
-  return text(column);
+  if (!has(column)) return {};
+  const std::string_view cell = text(column);
+  return cell.empty() ? std::nullopt : std::optional(cell);
 }
 
 // ---- The reader -----------------------------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ std::string TextTable::to_string() const {
   return text;
 }
 
+std::string TextTable::lines() const {
+  const std::string all = to_string();
+  return all.substr(all.find('\n') + 1);
+}
+
 std::string text_bar(double share, int width) {
   static constexpr std::array<const char*, 8> eighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const auto total = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * width * 8));

@@ -18,6 +18,8 @@ class TextTable {
   void align_left(std::size_t column) { left_.push_back(column); }
   // Every line indented by two spaces and ended; no trailing spaces.
   std::string to_string() const;
+  // The same without the header.
+  std::string lines() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

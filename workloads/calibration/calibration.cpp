@@ -40,6 +40,8 @@ struct Row {
   double ratio = 0;  // predicted / measured, after the last fit
   std::optional<double> left_out_ratio;
   bool was_fitted = false;
+
+  double out_of_sample() const { return left_out_ratio.value_or(ratio); }
 };
 
 using Rows = std::vector<Row*>;
@@ -217,8 +219,8 @@ struct Calibrator::Implementation {
   }
 
   // `held`: constants that stay where `start` has them.
-  DescentResult fit(const Rows& fitted, ParameterSet& parameters, std::vector<double> start, const std::string& stage,
-                    int rounds, const std::set<std::size_t>& held = {}) {
+  std::vector<double> fit(const Rows& fitted, ParameterSet& parameters, std::vector<double> start,
+                          const std::string& stage, int rounds, const std::set<std::size_t>& held = {}) {
     std::vector<DescentRange> ranges = parameters.ranges();
     for (const std::size_t i : held) ranges[i] = {start[i], start[i], {}};
     DescentOptions descent = options.descent;
@@ -245,30 +247,29 @@ struct Calibrator::Implementation {
   }
 
   // Constants that a fit has moved onto an end of their range that means nothing (neither all nor none).
-  static std::set<std::size_t> at_an_end(const ParameterSet& parameters, const DescentResult& best) {
+  static std::set<std::size_t> at_an_end(const ParameterSet& parameters, const std::vector<double>& best) {
     std::set<std::size_t> found;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const DeclaredConstant& declared = parameters.declared(i);
-      const double least = 1e-3 * (declared.high - declared.low);
-      const bool is_at_end = best.values[i] - declared.low < least || declared.high - best.values[i] < least;
-      if (!declared.closed && is_at_end && best.values[i] != parameters.start()[i]) found.insert(i);
+      const bool is_at_end = declared.is_at_low(best[i]) || declared.is_at_high(best[i]);
+      if (!declared.closed && is_at_end && best[i] != parameters.start()[i]) found.insert(i);
     }
     return found;
   }
 
   // A constant that stays on an end of its range although the error still falls beyond it.
-  void refuse_beyond(const Rows& fitted, ParameterSet& parameters, const DescentResult& best) {
+  void refuse_beyond(const Rows& fitted, ParameterSet& parameters, const std::vector<double>& best) {
     const Rows few = thinned(fitted, options.most_rows);
+    std::optional<double> at_best;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const DeclaredConstant& declared = parameters.declared(i);
-      const double width = declared.high - declared.low;
-      const bool is_low = best.values[i] - declared.low < 1e-3 * width;
-      const bool is_high = declared.high - best.values[i] < 1e-3 * width;
-      if (declared.closed || (!is_low && !is_high)) continue;
+      const bool is_low = declared.is_at_low(best[i]);
+      if (declared.closed || (!is_low && !declared.is_at_high(best[i]))) continue;
       // What lies beyond may not even be readable, so that the slope towards the end has to tell.
-      std::vector<double> inside = best.values;
-      inside[i] += (is_low ? 1 : -1) * 0.04 * width;
-      const double at_end = log_error(few, parameters, best.values);
+      std::vector<double> inside = best;
+      inside[i] += (is_low ? 1 : -1) * 0.04 * (declared.high - declared.low);
+      if (!at_best) at_best = log_error(few, parameters, best);
+      const double at_end = *at_best;
       const double before_end = log_error(few, parameters, inside);
       if (before_end - at_end < least_fall) continue;
       throw UserError(
@@ -283,22 +284,22 @@ struct Calibrator::Implementation {
   }
 
   // Puts back what the rows do not decide: constants whose move takes nothing off the error that is more than noise.
-  void put_back_undecided(const Rows& fitted, ParameterSet& parameters, DescentResult& best) {
+  void put_back_undecided(const Rows& fitted, ParameterSet& parameters, std::vector<double>& best) {
     const Rows few = thinned(fitted, options.most_rows);
     Memory memory;
-    double error = score(few, parameters, best.values, &memory);
+    double error = score(few, parameters, best, &memory);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (best.values[i] == parameters.start()[i]) continue;
+      if (best[i] == parameters.start()[i]) continue;
       const auto& files = parameters.files(i);
       const auto reached = std::count_if(few.begin(), few.end(), [&](const Row* row) {
         return std::find(files.begin(), files.end(), row->file) != files.end();
       });
-      std::vector<double> tried = best.values;
+      std::vector<double> tried = best;
       tried[i] = parameters.start()[i];
       const double without = score(few, parameters, tried, &memory);
       const double share = static_cast<double>(reached) / static_cast<double>(few.size());
       if (without - error >= least_worth * share) continue;
-      best.values = std::move(tried);
+      best = std::move(tried);
       error = without;
     }
   }
@@ -350,7 +351,8 @@ struct Calibrator::Implementation {
     return {parts.begin(), parts.end()};
   }
 
-  void leave_sets_out(FittedGroup& group, const Rows& fitted, ParameterSet& parameters, const DescentResult& best) {
+  void leave_sets_out(FittedGroup& group, const Rows& fitted, ParameterSet& parameters,
+                      const std::vector<double>& best) {
     const auto sets = sets_of(fitted, parameters);
     if (sets.size() < 2) return;
     for (const auto& [name, left] : sets) {
@@ -359,13 +361,12 @@ struct Calibrator::Implementation {
       std::copy_if(fitted.begin(), fitted.end(), std::back_inserter(rest),
                    [&](Row* row) { return !without.contains(row); });
       if (rest.empty()) continue;
-      const auto refit = fit(rest, parameters, best.values, fmt::format("{} without {}", group.kind, name), 6);
-      score(left, parameters, refit.values);
+      const auto refit = fit(rest, parameters, best, fmt::format("{} without {}", group.kind, name), 6);
+      score(left, parameters, refit);
       for (Row* row : left) row->left_out_ratio = row->ratio;
       group.left_out.push_back(name);
     }
-    group.leave_one_set_out_mape =
-        mape_of(fitted, [](const Row& row) { return row.left_out_ratio.value_or(row.ratio); });
+    group.leave_one_set_out_mape = mape_of(fitted, &Row::out_of_sample);
   }
 
   void fit_component(const std::string& kind, const std::vector<std::string>& files, const Rows& fitted) {
@@ -377,34 +378,32 @@ struct Calibrator::Implementation {
     group.rows = static_cast<std::int64_t>(fitted.size());
     const std::string stage = fmt::format("{} of {}", kind, join(files));
     score(fitted, parameters, parameters.start());
-    group.mape_before = mape_of(fitted, [](const Row& row) { return row.ratio; });
-    DescentResult best{parameters.start(), 0, 0};
+    group.mape_before = mape_of(fitted, &Row::ratio);
+    std::vector<double> best = parameters.start();
     std::set<std::size_t> held;
     if (!options.keeps_constants) {
       best = fit(fitted, parameters, parameters.start(), stage, options.descent.rounds);
       refuse_beyond(fitted, parameters, best);
       for (auto ends = at_an_end(parameters, best); !ends.empty(); ends = at_an_end(parameters, best)) {
         held.merge(ends);
-        for (const std::size_t i : held) best.values[i] = parameters.start()[i];
-        best = fit(fitted, parameters, best.values, stage, options.descent.rounds, held);
+        for (const std::size_t i : held) best[i] = parameters.start()[i];
+        best = fit(fitted, parameters, best, stage, options.descent.rounds, held);
       }
       put_back_undecided(fitted, parameters, best);
-      best.values = parameters.rounded(best.values);
+      best = parameters.rounded(best);
       // The objective spares what is far out, the error that is told does not: a fit that raises it is none.
-      score(fitted, parameters, best.values);
-      if (mape_of(fitted, [](const Row& row) { return row.ratio; }) > group.mape_before)
-        best.values = parameters.start();
+      score(fitted, parameters, best);
+      if (mape_of(fitted, &Row::ratio) > group.mape_before) best = parameters.start();
     }
-    group.evaluations = best.evaluations;
     if (options.leaves_sets_out) leave_sets_out(group, fitted, parameters, best);
-    score(fitted, parameters, best.values);
-    group.mape_after = mape_of(fitted, [](const Row& row) { return row.ratio; });
+    score(fitted, parameters, best);
+    group.mape_after = mape_of(fitted, &Row::ratio);
     std::set<std::string> sources;
     for (Row* row : fitted) {
       row->was_fitted = true;
       sources.insert(row->set.empty() ? std::filesystem::path(row->source).filename().string() : row->set);
     }
-    group.constants = parameters.fitted(best.values, {sources.begin(), sources.end()});
+    group.constants = parameters.fitted(best, {sources.begin(), sources.end()});
     for (const std::size_t i : held) group.constants[i].is_held = true;
     result.groups.push_back(std::move(group));
   }
@@ -439,8 +438,7 @@ struct Calibrator::Implementation {
         left[row->set.empty() ? row->source + ", " + row->device : row->set].push_back(row.get());
     }
     for (const auto& [set, some] : left) {
-      result.excluded.push_back(
-          {set, static_cast<std::int64_t>(some.size()), mape_of(some, [](const Row& row) { return row.ratio; })});
+      result.excluded.push_back({set, static_cast<std::int64_t>(some.size()), mape_of(some, &Row::ratio)});
     }
   }
 
@@ -449,14 +447,12 @@ struct Calibrator::Implementation {
     ErrorBand band;
     std::tie(band.kind, band.device, band.dtype, band.size_class) = key;
     band.rows = static_cast<std::int64_t>(some.size());
-    band.mape = mape_of(some, [](const Row& row) { return row.ratio; });
+    band.mape = mape_of(some, &Row::ratio);
     const bool is_out_of_sample = std::all_of(
         some.begin(), some.end(), [](const Row* row) { return row->left_out_ratio.has_value() || !row->was_fitted; });
-    if (is_out_of_sample)
-      band.leave_one_set_out_mape =
-          mape_of(some, [](const Row& row) { return row.left_out_ratio.value_or(row.ratio); });
+    if (is_out_of_sample) band.leave_one_set_out_mape = mape_of(some, &Row::out_of_sample);
     std::vector<double> ratios;
-    for (const Row* row : some) ratios.push_back(row->left_out_ratio.value_or(row->ratio));
+    for (const Row* row : some) ratios.push_back(row->out_of_sample());
     band.ratio_p10 = quantile(ratios, 0.1);
     band.ratio_p90 = quantile(ratios, 0.9);
     return band;

@@ -68,7 +68,6 @@ struct FittedGroup {
   double mape_after = 0;
   std::optional<double> leave_one_set_out_mape;
   std::vector<std::string> left_out;  // what was left out in turn
-  int evaluations = 0;
 };
 
 // Rows that no fit saw because the user excluded them.

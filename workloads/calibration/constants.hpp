@@ -21,6 +21,10 @@ struct DeclaredConstant {
   std::vector<double> choices;  // only these; else anything between
   bool closed = false;          // its ends mean something (all, none), so that a fit may stay on them
   Origin origin;
+
+  // Within a thousandth of the range.
+  bool is_at_low(double value) const { return value - low < 1e-3 * (high - low); }
+  bool is_at_high(double value) const { return high - value < 1e-3 * (high - low); }
 };
 
 // Empty where the library has none. Throws ConfigError.

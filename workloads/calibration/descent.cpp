@@ -21,7 +21,7 @@ class Descent {
     best_ = evaluate(at_);
   }
 
-  DescentResult run() {
+  std::vector<double> run() {
     int idle = 0;
     for (int round = 0; round < options_.rounds && idle < 2; ++round) {
       const std::vector<double> before = at_;
@@ -33,12 +33,11 @@ class Descent {
       if (gain > 0) idle = gain < options_.least_gain * best_before ? idle + 1 : 0;
       if (are_steps_small()) break;
     }
-    return {at_, best_, evaluations_};
+    return at_;
   }
 
  private:
   double evaluate(const std::vector<double>& values) {
-    ++evaluations_;
     if (options_.progress) options_.progress();
     return objective_(values);
   }
@@ -104,14 +103,13 @@ class Descent {
   std::vector<double> steps_;
   std::vector<int> directions_;
   double best_ = 0;
-  int evaluations_ = 0;
 };
 
 }  // namespace
 
-DescentResult descend(std::span<const DescentRange> ranges, std::vector<double> start,
-                      const std::function<double(const std::vector<double>&)>& objective,
-                      const DescentOptions& options) {
+std::vector<double> descend(std::span<const DescentRange> ranges, std::vector<double> start,
+                            const std::function<double(const std::vector<double>&)>& objective,
+                            const DescentOptions& options) {
   WARPLOOM_CHECK(ranges.size() == start.size());
   return Descent(ranges, std::move(start), objective, options).run();
 }

@@ -26,15 +26,9 @@ struct DescentOptions {
   std::function<void()> progress;  // after each evaluation
 };
 
-struct DescentResult {
-  std::vector<double> values;
-  double objective = 0;
-  int evaluations = 0;
-};
-
-// `start` must lie within the ranges.
-DescentResult descend(std::span<const DescentRange> ranges, std::vector<double> start,
-                      const std::function<double(const std::vector<double>&)>& objective,
-                      const DescentOptions& options = {});
+// The best values found. `start` must lie within the ranges.
+std::vector<double> descend(std::span<const DescentRange> ranges, std::vector<double> start,
+                            const std::function<double(const std::vector<double>&)>& objective,
+                            const DescentOptions& options = {});
 
 }  // namespace warploom

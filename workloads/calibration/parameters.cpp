@@ -153,9 +153,8 @@ std::vector<FittedConstant> ParameterSet::fitted(const std::vector<double>& valu
     constant.after = constant_text(values[i], constant.declared);
     if (values[i] == start_[i]) constant.after = constant.before;
     constant.value = values[i];
-    const double width = constant.declared.high - constant.declared.low;
-    constant.is_at_bound = constant.declared.choices.empty() && (values[i] - constant.declared.low < 1e-3 * width ||
-                                                                 constant.declared.high - values[i] < 1e-3 * width);
+    constant.is_at_bound = constant.declared.choices.empty() &&
+                           (constant.declared.is_at_low(values[i]) || constant.declared.is_at_high(values[i]));
     result.push_back(std::move(constant));
   }
   return result;
@@ -163,20 +162,13 @@ std::vector<FittedConstant> ParameterSet::fitted(const std::vector<double>& valu
 
 std::vector<FittedConstant> constants_in_library(ValidationContext& context) {
   const auto declared = declared_constants(context.library());
+  const auto entries = context.library().entries();
   std::vector<FittedConstant> result;
   std::map<std::string, std::size_t> known;
-  std::map<std::string, ConfigValue> files;
-  for (const LibraryEntry& entry : context.library().entries()) {
-    const auto matters = [&](const DeclaredConstant& constant) {
-      return entry.name.starts_with(constant.folder + "/") || !path_of_user(constant, entry.name).empty();
-    };
-    if (std::any_of(declared.begin(), declared.end(), matters))
-      files.emplace(entry.name, context.written_config(entry.name));
-  }
   for (const DeclaredConstant& constant : declared) {
-    for (const auto& [name, file] : files) {
-      if (!name.starts_with(constant.folder + "/")) continue;
-      const auto value = value_at(file, constant.path);
+    for (const LibraryEntry& entry : entries) {
+      if (!entry.name.starts_with(constant.folder + "/")) continue;
+      const auto value = value_at(context.written_config(entry.name), constant.path);
       if (!value) continue;
       const auto [at, is_new] = known.emplace(constant.kind + value->origin().to_string(), result.size());
       if (is_new) {
@@ -187,14 +179,14 @@ std::vector<FittedConstant> constants_in_library(ValidationContext& context) {
         found.value = constant_value(value->text(), constant);
         result.push_back(std::move(found));
       }
-      result[at->second].files.push_back(name);
+      result[at->second].files.push_back(entry.name);
     }
-    for (const auto& [name, file] : files) {
-      const std::string path = path_of_user(constant, name);
-      const auto value = path.empty() ? std::nullopt : value_at(file, path);
+    for (const LibraryEntry& entry : entries) {
+      const std::string path = path_of_user(constant, entry.name);
+      const auto value = path.empty() ? std::nullopt : value_at(context.written_config(entry.name), path);
       if (!value) continue;
       const auto at = known.find(constant.kind + value->origin().to_string());
-      if (at != known.end()) result[at->second].users.push_back(name.substr(name.find('/') + 1));
+      if (at != known.end()) result[at->second].users.push_back(entry.name.substr(entry.name.find('/') + 1));
     }
   }
   return result;

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "sim/core/config_notes.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "sim/core/whole_file.hpp"
@@ -17,25 +18,9 @@ namespace warploom {
 
 namespace {
 
-// Where a line's comment starts: a `#` that begins a word and stands in no quotes.
-std::size_t comment_at(const std::string& line) {
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
-      return i;
-    }
-  }
-  return std::string::npos;
-}
-
 // `# [fit] share` -> `# [fit 2026-11-29 gemm.csv] share`.
 std::string tagged(std::string line, const std::string& tag) {
-  const std::size_t comment = comment_at(line);
+  const std::size_t comment = comment_start(line);
   const std::string fit = "[fit " + tag + "]";
   if (comment == std::string::npos) return line + "  # " + fit;
   const std::size_t old = line.find("[fit", comment);
@@ -71,15 +56,6 @@ void print(const Tree& tree, int depth, std::string& text) {
       print(child, depth + 1, text);
     }
   }
-}
-
-std::string quoted_yaml(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
 }
 
 }  // namespace
@@ -173,8 +149,8 @@ std::string residuals_text(const std::vector<ErrorBand>& bands, const std::vecto
       date);
   for (const ErrorBand& band : all) {
     text += fmt::format("  - {{kind: {}, device: {}, dtype: {}, class: {}, rows: {}, mape: {:.4f}, ",
-                        quoted_yaml(band.kind), quoted_yaml(band.device), quoted_yaml(band.dtype),
-                        quoted_yaml(band.size_class), band.rows, band.mape);
+                        json_string(band.kind), json_string(band.device), json_string(band.dtype),
+                        json_string(band.size_class), band.rows, band.mape);
     if (band.leave_one_set_out_mape)
       text += fmt::format("leave_one_set_out_mape: {:.4f}, ", *band.leave_one_set_out_mape);
     text += fmt::format("p10: {:.4f}, p90: {:.4f}}}\n", band.ratio_p10, band.ratio_p90);

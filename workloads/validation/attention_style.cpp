@@ -2,12 +2,16 @@
 // Reads the implementation's constants in place of the device's usual ones.
 #include "workloads/validation/attention_style.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "hw_models/attention_constants.hpp"
 #include "sim/core/config.hpp"
+#include "sim/core/csv.hpp"
 #include "sim/core/errors.hpp"
 #include "workloads/device_lookup.hpp"
+#include "workloads/validation/table_kind.hpp"
 #include "workloads/validation/validation_context.hpp"
 
 namespace warploom {
@@ -46,6 +50,17 @@ const FoundDevice& device_with_attention(std::string_view device, std::string_vi
     changed.spec.architecture.attention = read<AttentionConstants>(context.config("attention/" + style));
     return changed;
   });
+}
+
+void label_attention(const CsvRow& row, const FoundDevice& device, Predicted& result) {
+  result.device = device.name;
+  result.dtype = row.text("dtype");
+  if (row.text("kv_dtype") != row.text("dtype")) result.dtype += fmt::format(" ({} keys)", row.text("kv_dtype"));
+  const bool is_one = row.positive_integer("q_len") == 1;
+  const auto phase = row.optional_text("phase").value_or(is_one ? "decode" : "prefill");
+  if (phase != "decode" && phase != "prefill") throw UserError("the phase is not modelled");
+  if (phase == "decode" && !is_one) throw UserError("decoding with several queries is not modelled");
+  result.group = {{"phase", std::string(phase)}};
 }
 
 }  // namespace warploom

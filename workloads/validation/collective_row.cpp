@@ -58,9 +58,7 @@ NetworkPointer network_of(const std::string& cluster, const std::vector<std::str
                           ValidationContext& context) {
   const std::string key = fmt::format("{} {} {}", cluster, nodes, join(more, " "));
   return context.memo<NetworkPointer>(key, [&] {
-    std::vector<std::string> overrides = context.overrides("clusters");
-    const auto own = context.overrides(cluster);
-    overrides.insert(overrides.end(), own.begin(), own.end());
+    std::vector<std::string> overrides = context.overrides(cluster);
     overrides.insert(overrides.end(), more.begin(), more.end());
     const ConfigValue config = load_config(cluster, overrides, context.library());
     Diagnostics diagnostics;

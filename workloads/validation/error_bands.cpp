@@ -97,8 +97,13 @@ ErrorBands ErrorBands::load(const Library& library) {
   if (const auto records = file.find("records")) {
     for (const ConfigValue& record : records->items()) bands.push_back(band_of(record));
   }
-  std::vector<BandDevice> devices = devices_of(bands, library);
-  return ErrorBands(std::move(bands), std::move(devices));
+  return ErrorBands(std::move(bands));
+}
+
+ErrorBands ErrorBands::load_with_devices(const Library& library) {
+  ErrorBands bands = load(library);
+  bands.devices_ = devices_of(bands.bands_, library);
+  return bands;
 }
 
 const ErrorBand* ErrorBands::find(std::string_view kind, std::string_view device, std::string_view dtype,

@@ -47,14 +47,17 @@ class ErrorBands {
   explicit ErrorBands(std::vector<ErrorBand> bands, std::vector<BandDevice> devices = {})
       : bands_(std::move(bands)), devices_(std::move(devices)) {}
   // Empty where the library has no records.
-  static ErrorBands load(const Library& library = Library::from_environment());
+  static ErrorBands load(const Library& library);
+  // The same, and the devices of the records: kernels borrow by them.
+  static ErrorBands load_with_devices(const Library& library);
 
   const std::vector<ErrorBand>& all() const { return bands_; }
   // Exactly this class; null where nothing was recorded.
   const ErrorBand* find(std::string_view kind, std::string_view device, std::string_view dtype,
                         std::string_view size_class) const;
   // Of kernels: exactly this class, else the same class and data type of a device of the same architecture, else of the
-  // device whose memory is nearest in bandwidth; the last two borrowed. Another class or data type says nothing.
+  // device whose memory is nearest in bandwidth; the last two borrowed, where devices were loaded. Another class or
+  // data type says nothing.
   std::optional<ErrorBand> band(std::string_view kind, const BandDevice& device, std::string_view dtype,
                                 std::string_view size_class) const;
   // Of collectives on the device's own network, whatever the data type: bytes are what is moved. Another number of

@@ -17,8 +17,6 @@ ValidationContext::ValidationContext(Library library)
 
 ValidationContext::~ValidationContext() = default;
 
-std::vector<std::string> ValidationContext::device_names() const { return lookup_->names(); }
-
 std::string ValidationContext::canonical_device(std::string_view name) {
   const auto known = canonical_.find(std::string(name));
   if (known != canonical_.end()) return known->second;
@@ -70,7 +68,8 @@ ConfigValue ValidationContext::config(const std::string& name) {
 }
 
 ConfigValue ValidationContext::written_config(const std::string& name) {
-  return load_config(path_of(name), {}, library_);
+  const std::string path = path_of(name);
+  return lasting_memo<ConfigValue>("written:" + path, [&] { return load_config(path, {}, library_); });
 }
 
 void ValidationContext::set_overrides(const std::string& name, std::vector<std::string> overrides) {
@@ -81,10 +80,13 @@ void ValidationContext::set_overrides(const std::string& name, std::vector<std::
 
 std::vector<std::string> ValidationContext::overrides(const std::string& name) const {
   std::vector<std::string> result;
-  for (const std::string& key : {name.substr(0, name.find('/')), name}) {
+  const auto add = [&](const std::string& key) {
     const auto found = overrides_.find(key);
     if (found != overrides_.end()) result.insert(result.end(), found->second.begin(), found->second.end());
-  }
+  };
+  const std::string folder = name.substr(0, name.find('/'));
+  add(folder);
+  if (folder != name) add(name);
   return result;
 }
 

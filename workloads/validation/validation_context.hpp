@@ -31,7 +31,6 @@ class ValidationContext {
   const FoundDevice& device(std::string_view name);
   // The canonical name; empty where nobody described the device.
   std::string canonical_device(std::string_view name);
-  std::vector<std::string> device_names() const;
   // A device file of the user stands for the device that its `use:` starts from, or its own name. Returns the name.
   std::string use_device_file(const std::string& path);
   // What reports and records call a device: its canonical name, or that of the user's file that stands for it.

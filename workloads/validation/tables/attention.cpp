@@ -54,12 +54,8 @@ class AttentionTable final : public TableKind {
     shape.serving = is_of_an_engine(kernel);
     shape.warm = true;
     const Kernel attended = attention(shape);
-    result.device = device.name;
+    label_attention(row, device, result);
     if (const std::string style = attention_style(kernel); !style.empty()) result.tuned_by = "attention/" + style;
-    result.dtype = row.text("dtype");
-    if (row.text("kv_dtype") != row.text("dtype")) result.dtype += fmt::format(" ({} keys)", row.text("kv_dtype"));
-    const std::string phase = shape.query_length == 1 ? "decode" : "prefill";
-    result.group = {{"phase", std::string(row.optional_text("phase").value_or(phase))}};
     result.labels = {{"kernel", kernel}};
     result.size_class = shape.window > 0 ? "windowed" : "all keys";
     result.predicted_us = benchmark_us(attended, device, LaunchMode::graph);

@@ -66,7 +66,8 @@ class MemoryBoundTable final : public TableKind {
     Predicted result;
     result.measured_us = row.positive_number("latency_us");
     const FoundDevice& device = context.device(row.text("device"));
-    const auto timing = read<EventTiming>(context.config("calibration/event_timing"));
+    const auto& timing = context.memo<EventTiming>(
+        "event timing", [&] { return read<EventTiming>(context.config("calibration/event_timing")); });
     const auto [kernel, around_launch] = operator_of(std::string(row.text("op")), std::string(row.text("name")),
                                                      row.positive_integer("B"), row.positive_integer("H"), timing);
     result.device = device.name;

@@ -41,14 +41,7 @@ class MlaTable final : public TableKind {
     shape.serving = true;
     shape.warm = true;
     const Kernel attended = mla(shape);
-    result.device = device.name;
-    result.dtype = row.text("dtype");
-    if (row.text("kv_dtype") != row.text("dtype")) result.dtype += fmt::format(" ({} keys)", row.text("kv_dtype"));
-    const std::string phase = shape.query_length == 1 ? "decode" : "prefill";
-    const auto stated = row.optional_text("phase");
-    if (stated && *stated != "decode" && *stated != "prefill") throw UserError("the phase is not modelled");
-    if (stated == "decode" && phase != "decode") throw UserError("decoding with several queries is not modelled");
-    result.group = {{"phase", std::string(stated.value_or(phase))}};
+    label_attention(row, device, result);
     result.size_class = result.measured_us < 100 ? "under 100 us" : "100 us and more";
     result.predicted_us = benchmark_us(attended, device, LaunchMode::graph);
     add_features(attended, result.baseline);
