@@ -12,6 +12,7 @@
 
 #include "hw_models/attention_constants.hpp"
 #include "hw_models/moe_constants.hpp"
+#include "hw_models/pipeline_constants.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/units.hpp"
 
@@ -44,7 +45,6 @@ struct GemmConstants {
   double wave_quantisation = 1;
   double l2_reached = 1;
   double l2_share = 0.7;
-  double l2_kept = 0.2;
   double memory_overlap = 1;
   Time fixed;
   Time split_fixed;
@@ -89,9 +89,6 @@ struct GemmConstants {
         field("l2_reached", &GemmConstants::l2_reached, "share of the L2's read bandwidth that operand loads reach")
             .in(0.1, 1),
         field("l2_share", &GemmConstants::l2_share, "share of the L2 that operands occupy").in(0.05, 1),
-        field("l2_kept", &GemmConstants::l2_kept,
-              "share of the L2 that is still there when the same product is repeated")
-            .in(0.01, 1),
         field("memory_overlap", &GemmConstants::memory_overlap,
               "share of the shorter of products and memory traffic behind the longer")
             .in(0, 1),
@@ -324,6 +321,7 @@ struct ArchitectureSpec {
   MoeConstants moe;
   StreamingConstants streaming;
   EnergyConstants energy;
+  PipelineConstants pipeline;
   static auto fields() {
     return field_list(
         field("name", &ArchitectureSpec::name, "what it is called"),
@@ -333,7 +331,9 @@ struct ArchitectureSpec {
         field("attention", &ArchitectureSpec::attention, "fused attention"),
         field("moe", &ArchitectureSpec::moe, "mixtures of experts").optional(),
         field("streaming", &ArchitectureSpec::streaming, "memory-bound kernels"),
-        field("energy", &ArchitectureSpec::energy, "what an operation costs in energy"));
+        field("energy", &ArchitectureSpec::energy, "what an operation costs in energy"),
+        field("pipeline", &ArchitectureSpec::pipeline, "instructions and latencies, for the detailed model")
+            .optional());
   }
 };
 

@@ -25,6 +25,10 @@ struct SmSpec {
   double shared_memory_bytes_per_cycle = 128;
   double vector_lanes = 0;
   double special_function_lanes = 0;
+  double integer_lanes = 64;
+  int registers = 65536;
+  int blocks = 32;
+  int tensor_memory_columns = 0;
   static auto fields() {
     return field_list(
         field("count", &SmSpec::count, "streaming multiprocessors").in(1, 100000),
@@ -35,7 +39,15 @@ struct SmSpec {
             .optional()
             .in(1, 65536),
         field("vector_lanes", &SmSpec::vector_lanes, "FP32 multiply-adds a clock and SM").in(1, 65536),
-        field("special_function_lanes", &SmSpec::special_function_lanes, "exponentials a clock and SM").in(1, 65536));
+        field("special_function_lanes", &SmSpec::special_function_lanes, "exponentials a clock and SM").in(1, 65536),
+        field("integer_lanes", &SmSpec::integer_lanes, "integer instructions, compares and conversions a clock and SM")
+            .optional()
+            .in(1, 65536),
+        field("registers", &SmSpec::registers, "32-bit registers an SM").optional().in(1024, 1 << 24),
+        field("blocks", &SmSpec::blocks, "resident blocks an SM at most").optional().in(1, 4096),
+        field("tensor_memory_columns", &SmSpec::tensor_memory_columns, "columns of tensor memory, 128 lanes of 32 bits")
+            .optional()
+            .in(0, 65536));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/operating_point.hpp"
 
 namespace warploom {
@@ -36,10 +37,7 @@ double share_read_again(const StreamingWork& work, const DeviceSpec& device) {
   const double resident = resident_blocks(work, device);
   const double in_l1 = resident * static_cast<double>(rows.row.count());
   if (rows.tries_l1 && in_l1 <= static_cast<double>(device.sm.shared_memory.count())) return 0;
-  const StreamingConstants& constants = device.architecture.streaming;
-  const double filled = device.sm.count * resident * static_cast<double>(rows.held.count()) /
-                        static_cast<double>(device.l2.capacity.count());
-  return std::clamp((filled - constants.l2_rows) / (constants.l2_rows_none - constants.l2_rows), 0.0, 1.0);
+  return share_lost_between_passes(device.sm.count * resident * static_cast<double>(rows.held.count()), device);
 }
 
 struct MovedBytes {
@@ -99,14 +97,6 @@ Terms terms_at(const StreamingWork& work, const DeviceSpec& device, double sms, 
 }
 
 }  // namespace
-
-double share_found_in_l2(Bytes bytes, const DeviceSpec& device) {
-  // From all to nothing over little more: an LRU-like cache thrashes at once.
-  const StreamingConstants& constants = device.architecture.streaming;
-  const double filled =
-      static_cast<double>(bytes.count()) / (static_cast<double>(device.l2.capacity.count()) * constants.l2_found);
-  return std::clamp(1 - (filled - 1) / constants.l2_fade, 0.0, 1.0);
-}
 
 KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device) {
   const double sms =

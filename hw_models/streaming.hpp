@@ -50,9 +50,6 @@ struct StreamingWork {
   Bytes bytes() const { return read + written; }
 };
 
-// Share of a stream over `bytes` that the L2 still holds from the run before.
-double share_found_in_l2(Bytes bytes, const DeviceSpec& device);
-
 KernelCost streaming_cost(const StreamingWork& work, const DeviceSpec& device);
 
 }  // namespace warploom

@@ -70,10 +70,78 @@ class Interner {
   std::unordered_map<std::string, std::uint64_t> ids_;
 };
 
-class PerfettoWriter {
+// What every trace is made of: processes, their threads, slices with interned names.
+class PacketWriter {
+ protected:
+  explicit PacketWriter(std::ostream& out) : stream_(&out), coded_(&stream_) {}
+
+  void describe_process(std::uint64_t track, const std::string& name) {
+    auto& described = *packet_.mutable_track_descriptor();
+    described.set_uuid(track);
+    described.mutable_process()->set_pid(static_cast<std::int32_t>(track));
+    described.mutable_process()->set_process_name(name);
+    write_packet();
+  }
+
+  void describe_thread(std::uint64_t track, std::uint64_t process, const std::string& name) {
+    auto& described = *packet_.mutable_track_descriptor();
+    described.set_uuid(track);
+    described.set_parent_uuid(process);
+    auto& thread = *described.mutable_thread();
+    thread.set_pid(static_cast<std::int32_t>(process));
+    thread.set_tid(static_cast<std::int32_t>(track));  // never a pid, which would mean a main thread
+    thread.set_thread_name(name);
+    write_packet();
+  }
+
+  // The begin of a slice; write_packet() when it has all it is to have.
+  perfetto::TrackEvent& begin_slice(std::uint64_t track, std::uint64_t time, std::string_view name) {
+    packet_.set_timestamp(time);
+    auto& begin = *packet_.mutable_track_event();
+    begin.set_type(perfetto::TrackEvent::TYPE_SLICE_BEGIN);
+    begin.set_track_uuid(track);
+    begin.set_name_iid(names_.id(name, [this](auto iid, const auto& text) {
+      describe(*packet_.mutable_interned_data()->add_event_names(), iid, text);
+    }));
+    return begin;
+  }
+
+  void end_slice(std::uint64_t track, std::uint64_t time) {
+    packet_.set_timestamp(time);
+    auto& end = *packet_.mutable_track_event();
+    end.set_type(perfetto::TrackEvent::TYPE_SLICE_END);
+    end.set_track_uuid(track);
+    write_packet();
+  }
+
+  static void describe(perfetto::InternedName& added, std::uint64_t iid, const std::string& text) {
+    added.set_iid(iid);
+    added.set_name(text);
+  }
+
+  void write_packet() {
+    packet_.set_trusted_packet_sequence_id(sequence);
+    packet_.set_sequence_flags(is_first_ ? interned_data_starts : needs_interned_data);
+    is_first_ = false;
+    coded_.WriteTag(packet_tag);
+    coded_.WriteVarint32(static_cast<std::uint32_t>(packet_.ByteSizeLong()));
+    packet_.SerializeWithCachedSizes(&coded_);
+    packet_.Clear();
+  }
+
+  perfetto::TracePacket packet_;  // one, over and over: its storage is kept
+
+ private:
+  google::protobuf::io::OstreamOutputStream stream_;
+  google::protobuf::io::CodedOutputStream coded_;
+  bool is_first_ = true;
+  Interner names_;
+};
+
+class PerfettoWriter : PacketWriter {
  public:
   PerfettoWriter(const Program& program, const Timeline& timeline, std::ostream& out)
-      : program_(program), timeline_(timeline), stream_(&out), coded_(&stream_) {}
+      : PacketWriter(out), program_(program), timeline_(timeline) {}
 
   void write() {
     for (RoleId role = 0; role < program_.roles.size(); ++role) describe_role(role);
@@ -95,25 +163,14 @@ class PerfettoWriter {
 
   void describe_role(RoleId role) {
     const Role& of_role = program_.roles[role];
-    auto& track = *packet_.mutable_track_descriptor();
-    track.set_uuid(track_of_role(role));
-    track.mutable_process()->set_pid(static_cast<std::int32_t>(track_of_role(role)));
     const std::int64_t devices = of_role.device_count();
-    track.mutable_process()->set_process_name(devices == 1 ? of_role.name
-                                                           : fmt::format("{} ({} devices)", of_role.name, devices));
-    write_packet();
+    describe_process(track_of_role(role),
+                     devices == 1 ? of_role.name : fmt::format("{} ({} devices)", of_role.name, devices));
   }
 
   void describe_stream(StreamId stream) {
     const Stream& of_stream = program_.streams[stream];
-    auto& track = *packet_.mutable_track_descriptor();
-    track.set_uuid(track_of_stream(stream));
-    track.set_parent_uuid(track_of_role(of_stream.role));
-    auto& thread = *track.mutable_thread();
-    thread.set_pid(static_cast<std::int32_t>(track_of_role(of_stream.role)));
-    thread.set_tid(static_cast<std::int32_t>(track_of_stream(stream)));  // never a pid, which would mean a main thread
-    thread.set_thread_name(of_stream.name);
-    write_packet();
+    describe_thread(track_of_stream(stream), track_of_role(of_stream.role), of_stream.name);
   }
 
   void describe_counter(RoleId role, std::size_t part) {
@@ -177,13 +234,7 @@ class PerfettoWriter {
 
   void write_slice(RowId row) {
     const std::uint64_t track = track_of_stream(program_.stream[row]);
-    packet_.set_timestamp(nanoseconds(timeline_.begin[row]));
-    auto& begin = *packet_.mutable_track_event();
-    begin.set_type(perfetto::TrackEvent::TYPE_SLICE_BEGIN);
-    begin.set_track_uuid(track);
-    begin.set_name_iid(names_.id(row_name(row), [this](auto iid, const auto& text) {
-      describe(*packet_.mutable_interned_data()->add_event_names(), iid, text);
-    }));
+    auto& begin = begin_slice(track, nanoseconds(timeline_.begin[row]), row_name(row));
     begin.add_category_iids(
         categories_.id(cause_names[static_cast<std::size_t>(program_.cause[row])], [this](auto iid, const auto& text) {
           describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
@@ -193,11 +244,7 @@ class PerfettoWriter {
     add_arguments(row);
     write_packet();
 
-    packet_.set_timestamp(nanoseconds(timeline_.end[row]));
-    auto& end = *packet_.mutable_track_event();
-    end.set_type(perfetto::TrackEvent::TYPE_SLICE_END);
-    end.set_track_uuid(track);
-    write_packet();
+    end_slice(track, nanoseconds(timeline_.end[row]));
   }
 
   std::string_view row_name(RowId row) const {
@@ -239,11 +286,6 @@ class PerfettoWriter {
       added.set_iid(iid);
       added.set_str(text);
     }));
-  }
-
-  static void describe(perfetto::InternedName& added, std::uint64_t iid, const std::string& text) {
-    added.set_iid(iid);
-    added.set_name(text);
   }
 
   // ---- Memory ------------------------------------------------------------------------------------------------------
@@ -294,36 +336,74 @@ class PerfettoWriter {
     write_packet();
   }
 
-  // ---- Packets -----------------------------------------------------------------------------------------------------
-
-  void write_packet() {
-    packet_.set_trusted_packet_sequence_id(sequence);
-    packet_.set_sequence_flags(is_first_ ? interned_data_starts : needs_interned_data);
-    is_first_ = false;
-    coded_.WriteTag(packet_tag);
-    coded_.WriteVarint32(static_cast<std::uint32_t>(packet_.ByteSizeLong()));
-    packet_.SerializeWithCachedSizes(&coded_);
-    packet_.Clear();
-  }
-
   const Program& program_;
   const Timeline& timeline_;
-  google::protobuf::io::OstreamOutputStream stream_;
-  google::protobuf::io::CodedOutputStream coded_;
-  perfetto::TracePacket packet_;  // one, over and over: its storage is kept
-  bool is_first_ = true;
-  Interner names_;
   Interner categories_;
   Interner arguments_;
   Interner values_;
   std::vector<std::uint32_t> flow_;  // by row: 0 or the number of its arrow
 };
 
+// Spans of a lane that overlap go to tracks of their own: slices of a track must nest.
+class LaneWriter : PacketWriter {
+ public:
+  explicit LaneWriter(std::ostream& out) : PacketWriter(out) {}
+
+  void write(const std::vector<LaneGroup>& groups) {
+    for (const LaneGroup& group : groups) write(group);
+  }
+
+ private:
+  struct Track {
+    std::uint64_t id;
+    std::uint64_t free;  // when its last slice has ended
+  };
+
+  void write(const LaneGroup& group) {
+    const std::uint64_t process = next_track_++;
+    describe_process(process, group.name);
+    std::vector<std::vector<Track>> tracks(group.lanes.size());
+    for (std::size_t lane = 0; lane < group.lanes.size(); ++lane) {
+      tracks[lane].push_back({next_track_++, 0});
+      describe_thread(tracks[lane].front().id, process, group.lanes[lane]);
+    }
+    std::vector<const LaneSpan*> spans;
+    for (const LaneSpan& span : group.spans) {
+      if (span.lane < tracks.size() && span.end > span.begin) spans.push_back(&span);
+    }
+    std::ranges::stable_sort(spans, {}, &LaneSpan::begin);
+    for (const LaneSpan* span : spans) {
+      std::vector<Track>& own = tracks[span->lane];
+      auto track = std::ranges::find_if(own, [&](const Track& one) { return one.free <= span->begin; });
+      if (track == own.end()) {
+        own.push_back({next_track_++, 0});
+        describe_thread(own.back().id, process, fmt::format("{} ({})", group.lanes[span->lane], own.size()));
+        track = std::prev(own.end());
+      }
+      begin_slice(track->id, span->begin, span->what);
+      write_packet();
+      end_slice(track->id, span->end);
+      track->free = span->end;
+    }
+  }
+
+  std::uint64_t next_track_ = 1;
+};
+
+void require_written(std::ostream& out) {
+  if (!out.flush()) throw UserError("could not write the timeline", "is there space left on the disk?");
+}
+
 }  // namespace
 
 void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out) {
   PerfettoWriter(program, timeline, out).write();  // its end flushes
-  if (!out.flush()) throw UserError("could not write the timeline", "is there space left on the disk?");
+  require_written(out);
+}
+
+void write_perfetto(const std::vector<LaneGroup>& groups, std::ostream& out) {
+  LaneWriter(out).write(groups);
+  require_written(out);
 }
 
 }  // namespace warploom

@@ -8,6 +8,8 @@
 
 #include "hw_models/analytic_timer.hpp"
 #include "hw_models/device.hpp"
+#include "hw_models/ideal_device.hpp"
+#include "hw_models/kernel_model.hpp"
 #include "network/network.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/config_instance.hpp"
@@ -29,15 +31,18 @@ struct HostSpec {
   }
 };
 
-// Kernels that the user measured, in place of the analytic timer where the table knows them.
+// Kernels that the user measured, in place of the model where the table knows them; or which model.
 struct TimerSpec {
   std::string table;
+  KernelModel model = KernelModel::analytic;
 
   static auto fields() {
     return field_list(
         field("table", &TimerSpec::table,
               "a CSV table of measured kernels (hw_models/kernel_table.hpp), its path relative to the file "
-              "that names it"));
+              "that names it")
+            .optional(),
+        field("model", &TimerSpec::model, "what times the kernels that the table does not know").optional());
   }
 };
 
@@ -62,8 +67,8 @@ struct ClusterSpec {
                       field("library", &ClusterSpec::library, "how collectives are done"),
                       field("host", &ClusterSpec::host, "what launches the work"),
                       field("timer", &ClusterSpec::timer,
-                            "where the times of kernels come from: {table: FILE}; without: "
-                            "the analytic model")
+                            "where the times of kernels come from: {table: FILE}, `detailed` or {model: detailed}; "
+                            "without: the analytic model")
                           .optional());
   }
 };
@@ -77,8 +82,15 @@ struct Cluster {
   std::vector<std::string> assumptions;
 };
 
-// `devices` of the cluster; mistakes go to the diagnostics, and then `topology` is null. `mfu_type`: the data type
-// whose peak MFU is counted against.
-Cluster make_cluster(const ClusterSpec& spec, std::int64_t devices, DataType mfu_type, Diagnostics& diagnostics);
+// How it is asked for, beside what the file says.
+struct ClusterOptions {
+  DataType mfu_type = DataType::bf16;  // whose peak MFU is counted against
+  std::vector<Ideal> ideals = {};      // what is free
+  bool uses_cache = true;              // of the detailed model (hw_models/detailed_cache.hpp)
+};
+
+// `devices` of the cluster; mistakes go to the diagnostics, and then `topology` is null.
+Cluster make_cluster(const ClusterSpec& spec, std::int64_t devices, const ClusterOptions& options,
+                     Diagnostics& diagnostics);
 
 }  // namespace warploom

@@ -5,13 +5,16 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hw_models/detailed_cache.hpp"
 #include "hw_models/device.hpp"
+#include "hw_models/kernel_model.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
 
@@ -20,7 +23,10 @@ namespace warploom {
 struct FoundDevice {
   std::string name;  // `h100_sxm`, or the path of a file
   DeviceSpec spec;
-  ConfigValue config;  // as resolved, every value with its origin
+  ConfigValue config;                         // as resolved, every value with its origin
+  KernelModel model = KernelModel::analytic;  // that times its kernels
+  std::shared_ptr<DetailedCache> cache;       // of the detailed one
+  DetailedKey key;                            // of the device in it
 };
 
 // Reads a device file or a library entry; unread keys are mistakes. Throws ConfigError or UserError.

@@ -224,12 +224,13 @@ std::int64_t peak_rss_bytes() {
 
 }  // namespace
 
-Experiment Experiment::load(const std::string& path, const std::vector<std::string>& overrides) {
+Experiment Experiment::load(const std::string& path, const std::vector<std::string>& overrides,
+                            const ExperimentOptions& options) {
   const Library library = Library::from_environment();
-  return from_config(load_config(path, overrides, library), library);
+  return from_config(load_config(path, overrides, library), library, options);
 }
 
-Experiment Experiment::from_config(const ConfigValue& root, const Library& library) {
+Experiment Experiment::from_config(const ConfigValue& root, const Library& library, const ExperimentOptions& options) {
   Diagnostics diagnostics;
   ExperimentSpec spec = read<ExperimentSpec>(root, diagnostics);
   Experiment experiment;
@@ -242,7 +243,8 @@ Experiment Experiment::from_config(const ConfigValue& root, const Library& libra
   Cluster cluster;
   // A cluster that is not there has been said; what it lacks is no news.
   if (const auto at = root.find("cluster"); at && at->is_map()) {
-    cluster = make_cluster(spec.cluster, spec.devices, spec.training.types.product_type(), diagnostics);
+    cluster = make_cluster(spec.cluster, spec.devices,
+                           {spec.training.types.product_type(), options.ideals, options.uses_cache}, diagnostics);
   }
   spec.training.schedule.mark_all_read();  // make_schedule reads it, once the layout is known
   report_unread(root, diagnostics);
@@ -253,7 +255,7 @@ Experiment Experiment::from_config(const ConfigValue& root, const Library& libra
   job.training = spec.training;
   job.layout = spec.layout;
   job.stragglers = spec.stragglers;
-  job.launch = spec.cluster.host.launch;
+  job.launch = has(options.ideals, Ideal::launch) ? Time::zero() : spec.cluster.host.launch;
   resolve_batch(job.training, root, diagnostics);
   diagnostics.throw_if_any();
   check_layout(job, spec.devices, cluster.topology->node_size(), root, diagnostics);
@@ -267,6 +269,9 @@ Experiment Experiment::from_config(const ConfigValue& root, const Library& libra
   experiment.assumptions_ = spec.assumptions;
   for (auto& list : {standing_assumptions(job), cluster.assumptions}) {
     experiment.assumptions_.insert(experiment.assumptions_.end(), list.begin(), list.end());
+  }
+  if (!options.ideals.empty()) {
+    experiment.assumptions_.push_back("what would not be so: free of charge are " + in_words(options.ideals));
   }
   for (const auto& warning : diagnostics.warnings()) {
     experiment.warnings_.push_back(fmt::format("{}: {}{}", warning.path, warning.message,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hw_models/ideal_device.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
 #include "sim/play/ports.hpp"
@@ -29,12 +30,19 @@ struct RunResult {
   Report report;
 };
 
+struct ExperimentOptions {
+  std::vector<Ideal> ideals = {};  // "what if this were free"
+  bool uses_cache = true;          // of the detailed kernel timer
+};
+
 // Is immutable: may be run many times, also at once from several threads.
 class Experiment {
  public:
   // Reads and checks everything; throws ConfigError with all mistakes.
-  static Experiment load(const std::string& path, const std::vector<std::string>& overrides = {});
-  static Experiment from_config(const ConfigValue& resolved, const Library& library = Library::from_environment());
+  static Experiment load(const std::string& path, const std::vector<std::string>& overrides = {},
+                         const ExperimentOptions& options = {});
+  static Experiment from_config(const ConfigValue& resolved, const Library& library = Library::from_environment(),
+                                const ExperimentOptions& options = {});
 
   const ConfigValue& resolved() const { return resolved_; }
   const std::string& name() const { return name_; }

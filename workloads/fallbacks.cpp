@@ -30,8 +30,8 @@ std::vector<std::string> kernel_fallbacks(const Program& program, const Machine&
   }
   std::vector<std::string> lines;
   for (const auto& [family, count] : by_family) {
-    lines.push_back(fmt::format("{}: {} operations of {} shapes are not in the table; timed analytically", family,
-                                count.operations, count.shapes.size()));
+    lines.push_back(fmt::format("{}: {} operations of {} shapes that the timer does not know; by the other model",
+                                family, count.operations, count.shapes.size()));
   }
   return lines;
 }

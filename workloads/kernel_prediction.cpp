@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "hw_models/detailed_cache.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 
@@ -22,17 +23,32 @@ FlopRate peak_of(const Kernel& kernel, const DeviceSpec& device) {
   return peak;
 }
 
+// Fills in the costs.
+void answer(const KernelQuestion& question, const DeviceSpec& device, KernelPrediction& prediction) {
+  prediction.launch = question.launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
+  if (question.model == KernelModel::analytic) {
+    prediction.cost = AnalyticTimer(device, question.launch).cost(prediction.kernel);
+    return;
+  }
+  prediction.detailed = play_cached(prediction.kernel, device, question.launch, question.detailed, question.cache);
+  prediction.cost = prediction.detailed->cost;
+}
+
 }  // namespace
 
-KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, LaunchMode launch) {
+KernelPrediction predict_kernel(const Kernel& kernel, const DeviceSpec& device, const KernelQuestion& question) {
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
   KernelPrediction prediction;
   prediction.kernel = kernel;
   prediction.flops = family.flops(kernel);
   prediction.bytes = family.bytes(kernel);
-  prediction.launch = launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
-  prediction.cost = AnalyticTimer(device, launch).cost(kernel);
+  answer(question, device, prediction);
+  prediction.real = prediction.cost.duration;
+  if (!question.ideals.empty()) {
+    prediction.ideals = question.ideals;
+    answer(question, with_free(device, question.ideals), prediction);
+  }
   const Time compute = prediction.flops / peak_of(kernel, device);
   const Time memory = prediction.bytes / device.memory.bandwidth;
   prediction.roofline = std::max({compute, memory, Time::picoseconds(1)});

@@ -9,6 +9,9 @@
 #include <set>
 
 #include "bindings/cli/command.hpp"
+#include "bindings/cli/detailed_arguments.hpp"
+#include "bindings/cli/kernel_command.hpp"
+#include "bindings/cli/progress.hpp"
 #include "bindings/report/kernel_report.hpp"
 #include "hw_models/kernels.hpp"
 #include "hw_models/precision.hpp"
@@ -33,6 +36,8 @@ struct KernelArguments {
   bool as_json = false;
   bool is_cold = false;
   bool explain = false;
+  std::string model = "analytic";
+  DetailedArguments detailed;
 };
 
 // Benchmarks repeat one kernel: what it reads may still be in the L2. That is what users compare with.
@@ -56,20 +61,24 @@ void set_types(const KernelFamily& family, const KernelArguments& arguments, Ker
   if (!arguments.output_type.empty()) kernel.output = type_of("--output-dtype", arguments.output_type);
 }
 
-FoundDevice device_of(const KernelArguments& arguments) {
-  if (arguments.device.empty()) {
+}  // namespace
+
+FoundDevice kernel_device(const std::string& named, const std::vector<std::string>& overrides) {
+  if (named.empty()) {
     throw UserError("`warploom kernel` needs a device: `--device DEVICE`",
                     "such as `--device h100_sxm`; `warploom list devices` shows all");
   }
   const DeviceLookup devices;
-  const FoundDevice& found = devices.find(arguments.device);
-  if (arguments.overrides.empty()) return found;
+  const FoundDevice& found = devices.find(named);
+  if (overrides.empty()) return found;
   const std::string name = found.name;
-  const bool is_file = name == arguments.device && !devices.canonical_name(name);
-  FoundDevice changed = load_device(is_file ? name : "devices/" + name, arguments.overrides, devices.library());
+  const bool is_file = name == named && !devices.canonical_name(name);
+  FoundDevice changed = load_device(is_file ? name : "devices/" + name, overrides, devices.library());
   changed.name = name + " with changes";
   return changed;
 }
+
+namespace {
 
 std::vector<std::string> flags_of(const KernelFamily& family, const KernelArguments& arguments) {
   std::set<std::string> flags;
@@ -108,16 +117,45 @@ std::optional<PredictionBand> band_of(const KernelPrediction& prediction, const 
   return band_around(low, 1 / band->ratio_p10, description(*band));
 }
 
+KernelQuestion question_of(const KernelArguments& arguments) {
+  KernelQuestion question;
+  question.launch = arguments.launch == "graph" ? LaunchMode::graph : LaunchMode::stream;
+  question.model = arguments.model == "detailed" ? KernelModel::detailed : KernelModel::analytic;
+  question.ideals = arguments.detailed.ideals();
+  question.detailed.all_sms = arguments.detailed.sms == "all";
+  question.detailed.draws = !arguments.detailed.timeline.empty();
+  if (question.model == KernelModel::analytic) arguments.detailed.require_detailed();
+  return question;
+}
+
+KernelPrediction answer_of(const Kernel& kernel, const DeviceSpec& device, const KernelArguments& arguments,
+                           const Session& session) {
+  KernelQuestion question = question_of(arguments);
+  const bool is_detailed = question.model == KernelModel::detailed;
+  const OpenCache cache(session.console, is_detailed && !arguments.detailed.no_cache);
+  question.cache = cache.get().get();
+  Progress progress(session.console, ProgressMode::automatic, "playing");
+  question.detailed.progress = [&progress](double share) {
+    progress.say(fmt::format("{:.0f}% of the blocks", 100 * std::min(share, 1.0)));
+  };
+  return predict_kernel(kernel, device, question);
+}
+
 void predict(const KernelFamily& family, const KernelArguments& arguments, Session& session) {
   Kernel kernel = kernel_from_names(family, sizes_of(arguments), flags_of(family, arguments));
   set_types(family, arguments, kernel);
-  const FoundDevice device = device_of(arguments);
+  const FoundDevice device = kernel_device(arguments.device, arguments.overrides);
   KernelReport report;
   report.device = device.name;
   report.power_limit = device.spec.power.limit;
-  report.prediction =
-      predict_kernel(kernel, device.spec, arguments.launch == "graph" ? LaunchMode::graph : LaunchMode::stream);
-  report.band = band_of(report.prediction, device, arguments.type);
+  report.prediction = answer_of(kernel, device.spec, arguments, session);
+  report.spec = with_free(device.spec, report.prediction.ideals);
+  if (report.prediction.detailed) {
+    const std::string& timeline = arguments.detailed.timeline;
+    if (!timeline.empty()) write_pictures(report.prediction.detailed->programs, timeline);
+  } else if (report.prediction.ideals.empty()) {
+    report.band = band_of(report.prediction, device, arguments.type);
+  }
   if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
@@ -174,6 +212,12 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
       command->add_option("--launch", arguments->launch, "what stands before the kernel (graph)")->type_name("HOW"),
       {"graph", "stream"});
   add_overrides(command, arguments->overrides);
+  set_choices(command->add_option("--model", arguments->model, "what times it (analytic)")->type_name("MODEL"),
+              {"analytic", "detailed"});
+  add_ideal(command, arguments->detailed.ideal);
+  add_sms(command, arguments->detailed);
+  add_timeline(command, arguments->detailed);
+  add_no_cache(command, arguments->detailed.no_cache);
   add_flag(command, "--explain", arguments->explain, "list what the kernel library could have chosen");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback([&action, &family, arguments] {
@@ -189,6 +233,7 @@ void add_kernel(CLI::App& root, Action& action) {
       {"warploom kernel gemm --device h100_sxm --dtype bf16 -m 8192 -n 8192 -k 8192", "warploom kernel gemm --help"});
   command->require_subcommand(1);
   for (const KernelFamily* family : kernel_families()) add_family(*command, *family, action);
+  add_kernel_program(*command, action);
 }
 
 }  // namespace warploom

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bindings/cli/command.hpp"
+#include "bindings/cli/detailed_arguments.hpp"
 #include "bindings/cli/output_folder.hpp"
 #include "bindings/cli/progress.hpp"
 #include "bindings/report/report_json.hpp"
@@ -26,6 +27,8 @@ struct RunArguments {
   bool no_timeline = false;
   bool quiet = false;
   bool progress = false;
+  bool no_cache = false;
+  std::string ideal;
 
   ProgressMode progress_mode() const {
     if (progress) return ProgressMode::always;
@@ -51,22 +54,35 @@ std::string where_the_files_are(const OutputFolder& folder, const std::string& p
   return text;
 }
 
+RunResult simulate(const Experiment& experiment, const RunArguments& arguments, Session& session) {
+  Progress progress(session.console, arguments.progress_mode());
+  RunOptions options;
+  options.unfold = arguments.unfold;
+  options.progress = [&progress](std::size_t done, std::size_t all) { progress(done, all); };
+  return experiment.run(options);
+}
+
 void run(const RunArguments& arguments, Session& session) {
-  const Experiment experiment = Experiment::load(chosen_experiment("run", arguments.experiment), arguments.overrides);
+  const std::string path = chosen_experiment("run", arguments.experiment);
+  ExperimentOptions how;
+  how.uses_cache = !arguments.no_cache;
+  const auto ideals = arguments.ideal.empty() ? std::vector<Ideal>() : parse_ideals(arguments.ideal);
+  std::optional<IdealGain> gain;
+  if (!ideals.empty()) {
+    const Experiment real = Experiment::load(path, arguments.overrides, how);
+    gain = {in_words(ideals), simulate(real, arguments, session).report.step_time};
+  }
+  how.ideals = ideals;
+  const Experiment experiment = Experiment::load(path, arguments.overrides, how);
   std::optional<OutputFolder> folder;  // before the simulation: a place that takes no files is found out first
   if (!arguments.out.empty()) {
     folder.emplace(arguments.out, std::vector<std::string>{report_json, report_text, resolved_yaml, timeline_trace},
                    session.interrupts);
   }
-  const RunResult result = [&] {
-    Progress progress(session.console, arguments.progress_mode());
-    RunOptions options;
-    options.unfold = arguments.unfold;
-    options.progress = [&progress](std::size_t done, std::size_t all) { progress(done, all); };
-    return experiment.run(options);
-  }();
-  const std::string text = to_text(result.report, result.program);
-  const std::string json = to_json(result.report) + "\n";
+  const RunResult result = simulate(experiment, arguments, session);
+  std::string text = to_text(result.report, result.program);
+  if (gain) text += "\n" + to_text(*gain, result.report);
+  const std::string json = to_json(result.report, 2, gain) + "\n";
   if (folder) {
     folder->write(report_text, text);
     folder->write(report_json, json);
@@ -98,6 +114,8 @@ void add_run(CLI::App& root, Action& action) {
                    "write report.txt, report.json, resolved.yaml and a timeline for ui.perfetto.dev into this folder")
       ->type_name(folder_label);
   add_overrides(command, arguments->overrides);
+  add_ideal(command, arguments->ideal);
+  add_no_cache(command, arguments->no_cache);
   add_flag(command, "--unfold", arguments->unfold, "give every device its own role: same numbers, more work");
   add_flag(command, "--no-timeline", arguments->no_timeline, "leave the timeline out of --out: it can be large");
   add_flag(command, "--quiet", arguments->quiet, "print no report and no progress");

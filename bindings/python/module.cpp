@@ -92,7 +92,10 @@ PYBIND11_MODULE(_warploom, module) {
   py::register_exception_translator(&translate);
   module.def("version", &version);
   py::class_<Experiment>(module, "Experiment")
-      .def(py::init(&Experiment::load), py::arg("path"), py::arg("overrides"), py::call_guard<py::gil_scoped_release>())
+      .def(py::init([](const std::string& path, const std::vector<std::string>& overrides) {
+             return Experiment::load(path, overrides);
+           }),
+           py::arg("path"), py::arg("overrides"), py::call_guard<py::gil_scoped_release>())
       .def("explain", [](const Experiment& experiment) { return explain(experiment.resolved()); })
       .def("run", &run, py::arg("unfold"), py::arg("progress"));
 }

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bindings/report/band_json.hpp"
+#include "bindings/report/detailed_json.hpp"
+#include "bindings/report/detailed_report.hpp"
 #include "hw_models/kernels.hpp"
 #include "sim/play/text_table.hpp"
 
@@ -67,6 +69,12 @@ std::string power_in_words(Power power, Power limit) {
   return fmt::format("{} of {}{}", to_string(power), to_string(limit), power > limit ? ", a burst" : "");
 }
 
+// With what is free and without.
+std::string gain_in_words(const KernelPrediction& p) {
+  return fmt::format("{}: {} instead of {}, {:.2f} times as fast", in_words(p.ideals), to_string(p.cost.duration),
+                     to_string(p.real), p.gain());
+}
+
 std::string candidates_in_words(const std::vector<KernelCandidate>& candidates) {
   if (candidates.empty()) return "\nThis family has one way to do it.\n";
   TextTable table({"", "tile", "waves", "predicted"});
@@ -98,7 +106,8 @@ std::string to_text(const KernelReport& report) {
   table.align_left(1);
   const auto row = [&](const char* what, std::string value) { table.add({what, std::move(value)}); };
   row("duration", fmt::format("{}, of which {} is the gap before it", to_string(p.cost.duration), to_string(p.launch)));
-  row("error band", in_words(report.band, p.cost.duration));
+  if (!p.ideals.empty()) row("free", gain_in_words(p));
+  if (!p.detailed && p.ideals.empty()) row("error band", in_words(report.band, p.cost.duration));
   row("bound by", fmt::format("{}: {}", name(p.cost.bound_by), meaning(p.cost.bound_by)));
   row("arithmetic", fmt::format("{}, {} reached", to_string(p.flops), to_string(p.achieved())));
   row("memory",
@@ -108,9 +117,14 @@ std::string to_text(const KernelReport& report) {
                               p.is_roofline_compute ? "arithmetic" : "memory", p.times_roofline()));
   row("SMs", fmt::format("{:.0f}% of the device", 100 * p.cost.sm_share));
   row("power", power_in_words(p.cost.power, report.power_limit));
-  std::string text = fmt::format("{} {} ({}) on {}\n", p.kernel.family, shape_in_words(p.kernel),
-                                 types_in_words(p.kernel), report.device);
+  if (p.detailed) {
+    row("clock", clock_in_words(*p.detailed, report.spec));
+    row("energy", to_string(p.energy()));
+  }
+  std::string text = fmt::format("{} {} ({}) on {}{}\n", p.kernel.family, shape_in_words(p.kernel),
+                                 types_in_words(p.kernel), report.device, p.detailed ? ", played in detail" : "");
   text += table.lines();
+  if (p.detailed) text += detailed_in_words(*p.detailed, report.spec);
   return report.candidates ? text + candidates_in_words(*report.candidates) : text;
 }
 
@@ -140,7 +154,15 @@ std::string to_json(const KernelReport& report) {
   json["sm_share"] = p.cost.sm_share;
   json["power_w"] = p.cost.power.value();
   if (report.power_limit > Power(0)) json["power_limit_w"] = report.power_limit.value();
+  json["energy_j"] = p.energy().value();
   json["error_band"] = band_json(report.band, p.cost.duration);
+  json["model"] = p.detailed ? "detailed" : "analytic";
+  if (!p.ideals.empty()) {
+    Json free = Json::array();
+    for (const Ideal ideal : p.ideals) free.push_back(enum_name(ideal));
+    json["ideal"] = {{"free", std::move(free)}, {"real_duration_us", p.real.microseconds()}, {"gain", p.gain()}};
+  }
+  if (p.detailed) json["detailed"] = detailed_json(*p.detailed, report.spec);
   if (report.candidates) {
     json["candidates"] = Json::array();
     for (const KernelCandidate& candidate : *report.candidates) {

@@ -14,6 +14,7 @@ namespace warploom {
 struct KernelReport {
   KernelPrediction prediction;
   std::string device;  // as named: `h100_sxm`
+  DeviceSpec spec;     // what was played on, with what is free
   Power power_limit{0};
   std::optional<PredictionBand> band;
   // Shown when asked for.

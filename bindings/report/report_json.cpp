@@ -2,6 +2,8 @@
 // The keys of the report's JSON, in the order in which they are read.
 #include "bindings/report/report_json.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 namespace warploom {
@@ -54,7 +56,13 @@ Json roles(const Report& report) {
 
 }  // namespace
 
-std::string to_json(const Report& report, int indent) {
+std::string to_text(const IdealGain& gain, const Report& report) {
+  return fmt::format("With {} free a step takes {} instead of {}: {:.2f} times as fast.\n", gain.free,
+                     to_string(report.step_time), to_string(gain.real),
+                     gain.real.seconds() / report.step_time.seconds());
+}
+
+std::string to_json(const Report& report, int indent, const std::optional<IdealGain>& gain) {
   Json json;
   json["schema"] = report_schema;
   json["version"] = report.version;
@@ -85,6 +93,11 @@ std::string to_json(const Report& report, int indent) {
   json["assumptions"] = report.assumptions;
   json["fallbacks"] = report.fallbacks;
   json["warnings"] = report.warnings;
+  if (gain) {
+    json["ideal"] = {{"free", gain->free},
+                     {"real_step_time_s", gain->real.seconds()},
+                     {"gain", gain->real.seconds() / report.step_time.seconds()}};
+  }
   json["simulator"] = {{"wall_s", report.simulator.wall_s},
                        {"peak_rss_bytes", report.simulator.peak_rss_bytes},
                        {"operations", report.simulator.operations},

@@ -40,6 +40,7 @@ Json group_json(const RowGroup& group) {
   json["rows"] = group.errors.rows;
   json.update(summary(group.errors));
   json["baseline_mape"] = number(group.baseline.mape);
+  if (group.other) json["other"] = summary(*group.other);
   json["leave_one_set_out_mape"] = number(group.leave_one_set_out_mape);
   if (group.is_interval) {
     json["settings"] = "open";  // the error is the distance to the interval; the group is not part of `overall`
@@ -56,15 +57,19 @@ Json table_json(const TableValidation& table) {
   for (const RowGroup& group : table.groups) groups.push_back(group_json(group));
   Json baseline = summary(table.baseline);
   baseline["kind"] = kind_name(table.baseline_kind);
-  return {{"file", table.file},
-          {"kind", table.kind},
-          {"rows", table.rows},
-          {"predicted", table.predicted.size()},
-          {"skipped", std::move(skipped)},
-          {"overall", summary(table.overall)},
-          {"baseline", std::move(baseline)},
-          {"leave_one_set_out_mape", number(table.leave_one_set_out_mape)},
-          {"groups", std::move(groups)}};
+  Json json = {{"file", table.file}, {"kind", table.kind}, {"model", table.model}};
+  if (table.other_overall) {
+    json["other_model"] = table.other_model;  // `other` of every group is its errors on the same rows
+    json["other_overall"] = summary(*table.other_overall);
+  }
+  json.update(Json{{"rows", table.rows},
+                   {"predicted", table.predicted.size()},
+                   {"skipped", std::move(skipped)},
+                   {"overall", summary(table.overall)},
+                   {"baseline", std::move(baseline)},
+                   {"leave_one_set_out_mape", number(table.leave_one_set_out_mape)},
+                   {"groups", std::move(groups)}});
+  return json;
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ constexpr std::uint32_t gelu_flag = 1;
 constexpr std::uint32_t backward_flag = 2;
 constexpr std::uint32_t bias_flag = 4;
 
-ActivationShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+ActivationShape activation_shape(const Kernel& kernel) {
   return {kernel.size[0],
           kernel.size[1],
           (kernel.flags & gelu_flag) != 0 ? ActivationKind::gelu : ActivationKind::swiglu,
@@ -26,6 +28,8 @@ ActivationShape shape_of(const Kernel& kernel) {
           kernel.input,
           (kernel.flags & bias_flag) != 0};
 }
+
+namespace {
 
 class Activation final : public StreamingFamily {
  public:
@@ -49,7 +53,7 @@ class Activation final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const ActivationShape shape = shape_of(kernel);
+    const ActivationShape shape = activation_shape(kernel);
     const Bytes output = bytes_of({shape.rows, shape.width}, shape.type);
     const double elements = static_cast<double>(shape.rows) * static_cast<double>(shape.width);
     const bool is_gelu = shape.kind == ActivationKind::gelu;

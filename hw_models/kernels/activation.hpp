@@ -22,6 +22,7 @@ struct ActivationShape {
 };
 
 Kernel activation(const ActivationShape& shape);
+ActivationShape activation_shape(const Kernel& kernel);
 const KernelFamily& activation_family();
 
 }  // namespace warploom

@@ -4,22 +4,11 @@
 
 #include "hw_models/device.hpp"
 #include "hw_models/kernels/attention.hpp"
+#include "hw_models/kernels/attention_tiling.hpp"
 #include "hw_models/operating_point.hpp"
 #include "sim/play/ports.hpp"
 
 namespace warploom {
-
-struct AttentionTraffic {
-  Bytes all{0};    // compulsory
-  Bytes aside{0};  // of it: moved by kernels before and after the main one
-};
-
-AttentionTraffic attention_traffic(const AttentionShape& shape);
-Flops attention_flops(const AttentionShape& shape);
-
-// Elements of a value, and the type that keys and values are stored in.
-std::int64_t value_dim(const AttentionShape& shape);
-DataType kv_type(const AttentionShape& shape);
 
 // ---- What forward and backward have in common (attention_cost.cpp)
 // ----------------------------------------------------

@@ -7,9 +7,7 @@
 
 namespace warploom {
 
-namespace {
-
-double steps_at(const Sweep& sweep, double block) {
+double steps_of_block(const Sweep& sweep, double block) {
   const double last_row = std::min(sweep.rows, (block + 1) * sweep.row_tile) - 1;
   const auto seen = [&](double row) {
     return sweep.causal ? std::min(sweep.columns, sweep.first + std::floor(row / sweep.pack)) : sweep.columns;
@@ -19,13 +17,11 @@ double steps_at(const Sweep& sweep, double block) {
   return std::ceil(seen(last_row) / sweep.column_tile) - std::floor(start / sweep.column_tile);
 }
 
-}  // namespace
-
 Steps steps_of(const Sweep& sweep) {
   Steps steps;
   steps.blocks = std::ceil(sweep.rows / sweep.row_tile);
-  steps.shortest = steps_at(sweep, 0);
-  steps.longest = steps_at(sweep, steps.blocks - 1);
+  steps.shortest = steps_of_block(sweep, 0);
+  steps.longest = steps_of_block(sweep, steps.blocks - 1);
   constexpr double countable = 16384;  // beyond, the arithmetic mean is as good
   if (!sweep.causal || (steps.blocks > countable && sweep.window == 0)) {
     steps.sum = steps.blocks * (steps.shortest + steps.longest) / 2;
@@ -33,7 +29,7 @@ Steps steps_of(const Sweep& sweep) {
     steps.sum = steps.blocks * steps.longest;  // most blocks of a long row have a full window
   } else {
     for (double block = 0; block < steps.blocks; ++block) {
-      const double here = steps_at(sweep, block);
+      const double here = steps_of_block(sweep, block);
       steps.sum += here;
       steps.longest = std::max(steps.longest, here);
     }

@@ -26,4 +26,7 @@ struct Steps {
 
 Steps steps_of(const Sweep& sweep);
 
+// Of one of its blocks.
+double steps_of_block(const Sweep& sweep, double block);
+
 }  // namespace warploom

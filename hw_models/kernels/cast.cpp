@@ -10,9 +10,9 @@
 
 namespace warploom {
 
-namespace {
+CastShape cast_shape(const Kernel& kernel) { return {kernel.size[0], kernel.input, kernel.output}; }
 
-CastShape shape_of(const Kernel& kernel) { return {kernel.size[0], kernel.input, kernel.output}; }
+namespace {
 
 class Cast final : public StreamingFamily {
  public:
@@ -29,7 +29,7 @@ class Cast final : public StreamingFamily {
   int least_bits() const override { return 4; }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const CastShape shape = shape_of(kernel);
+    const CastShape shape = cast_shape(kernel);
     StreamingWork work;
     work.read = bytes_of({shape.elements}, shape.from);
     work.written = bytes_of({shape.elements}, shape.to);

@@ -17,6 +17,7 @@ struct CastShape {
 };
 
 Kernel cast(const CastShape& shape);
+CastShape cast_shape(const Kernel& kernel);
 const KernelFamily& cast_family();
 
 }  // namespace warploom

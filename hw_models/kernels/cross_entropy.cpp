@@ -12,11 +12,11 @@
 
 namespace warploom {
 
-namespace {
-
-CrossEntropyShape shape_of(const Kernel& kernel) {
+CrossEntropyShape cross_entropy_shape(const Kernel& kernel) {
   return {kernel.size[0], kernel.size[1], static_cast<CrossEntropyPart>(kernel.flags), kernel.input};
 }
+
+namespace {
 
 class CrossEntropy final : public StreamingFamily {
  public:
@@ -39,7 +39,7 @@ class CrossEntropy final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const CrossEntropyShape shape = shape_of(kernel);
+    const CrossEntropyShape shape = cross_entropy_shape(kernel);
     const Bytes logits = bytes_of({shape.tokens, shape.vocabulary}, shape.type);
     const Bytes value_a_token = bytes_of({shape.tokens}, DataType::fp32);
     const double elements = static_cast<double>(shape.tokens) * static_cast<double>(shape.vocabulary);

@@ -24,6 +24,7 @@ struct CrossEntropyShape {
 };
 
 Kernel cross_entropy(const CrossEntropyShape& shape);
+CrossEntropyShape cross_entropy_shape(const Kernel& kernel);
 const KernelFamily& cross_entropy_family();
 
 }  // namespace warploom

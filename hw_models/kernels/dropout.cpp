@@ -20,10 +20,14 @@ constexpr std::uint32_t add_flag = 1;
 constexpr std::uint32_t bias_flag = 2;
 constexpr std::uint32_t backward_flag = 4;
 
-DropoutShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+DropoutShape dropout_shape(const Kernel& kernel) {
   return {kernel.size[0], (kernel.flags & add_flag) != 0, (kernel.flags & bias_flag) != 0,
           (kernel.flags & backward_flag) != 0, kernel.input};
 }
+
+namespace {
 
 class Dropout final : public StreamingFamily {
  public:
@@ -44,7 +48,7 @@ class Dropout final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const DropoutShape shape = shape_of(kernel);
+    const DropoutShape shape = dropout_shape(kernel);
     const Bytes tensor = bytes_of({shape.elements}, shape.type);
     const Bytes mask = Bytes(shape.elements);
     const auto elements = static_cast<double>(shape.elements);

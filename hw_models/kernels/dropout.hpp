@@ -19,6 +19,7 @@ struct DropoutShape {
 };
 
 Kernel dropout(const DropoutShape& shape);
+DropoutShape dropout_shape(const Kernel& kernel);
 const KernelFamily& dropout_family();
 
 }  // namespace warploom

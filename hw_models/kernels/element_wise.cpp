@@ -10,11 +10,11 @@
 
 namespace warploom {
 
-namespace {
-
-ElementWiseShape shape_of(const Kernel& kernel) {
+ElementWiseShape element_wise_shape(const Kernel& kernel) {
   return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.size[3]};
 }
+
+namespace {
 
 class ElementWise final : public StreamingFamily {
  public:
@@ -34,7 +34,7 @@ class ElementWise final : public StreamingFamily {
   int least_bits() const override { return 4; }  // bytes are named
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const ElementWiseShape shape = shape_of(kernel);
+    const ElementWiseShape shape = element_wise_shape(kernel);
     StreamingWork work;
     work.read = Bytes(shape.elements) * shape.bytes_read;
     work.written = Bytes(shape.elements) * shape.bytes_written;

@@ -19,6 +19,7 @@ struct ElementWiseShape {
 };
 
 Kernel element_wise(const ElementWiseShape& shape);
+ElementWiseShape element_wise_shape(const Kernel& kernel);
 const KernelFamily& element_wise_family();
 
 }  // namespace warploom

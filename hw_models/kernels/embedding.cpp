@@ -16,10 +16,14 @@ namespace {
 
 constexpr std::uint32_t backward_flag = 1;
 
-EmbeddingShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+EmbeddingShape embedding_shape(const Kernel& kernel) {
   return {kernel.size[0], kernel.size[1], kernel.size[2], (kernel.flags & backward_flag) != 0,
           kernel.input,   kernel.output};
 }
+
+namespace {
 
 class Embedding final : public StreamingFamily {
  public:
@@ -42,7 +46,7 @@ class Embedding final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const EmbeddingShape shape = shape_of(kernel);
+    const EmbeddingShape shape = embedding_shape(kernel);
     const Bytes rows = bytes_of({shape.tokens, shape.width}, shape.type);
     const Bytes ids = Bytes(shape.tokens) * 8;
     const Bytes gradients = shape.backward ? bytes_of({shape.tokens, shape.width}, shape.gradient) : Bytes{0};

@@ -21,6 +21,7 @@ struct EmbeddingShape {
 };
 
 Kernel embedding(const EmbeddingShape& shape);
+EmbeddingShape embedding_shape(const Kernel& kernel);
 const KernelFamily& embedding_family();
 
 }  // namespace warploom

@@ -42,28 +42,6 @@ constexpr std::uint32_t serving_flag = 32;
 constexpr std::uint32_t split_accumulator_flag = 4;
 constexpr double step_bytes = gemm_step_bytes;
 
-GemmShape shape_of(const Kernel& kernel) {
-  GemmShape shape;
-  shape.batch = kernel.size[0];
-  shape.m = kernel.size[1];
-  shape.n = kernel.size[2];
-  shape.k = kernel.size[3];
-  shape.tile_m = kernel.size[4];
-  shape.tile_n = kernel.size[5];
-  shape.split_k = kernel.size[6];
-  shape.threads = kernel.size[7];
-  shape.input = kernel.input;
-  shape.weight = kernel.weight;
-  shape.output = kernel.output;
-  shape.accumulate = (kernel.flags & accumulate_flag) != 0;
-  shape.is_warm = (kernel.flags & warm_flag) != 0;
-  shape.is_transposed = (kernel.flags & transposed_flag) != 0;
-  shape.is_serving = (kernel.flags & serving_flag) != 0;
-  shape.is_sliced = (kernel.flags & sliced_flag) != 0;
-  shape.split_accumulator = (kernel.flags & split_accumulator_flag) != 0;
-  return shape;
-}
-
 double element_bytes(DataType type) { return bits(type) / 8.0; }
 
 // Operand bytes of a step; it is `step_bytes` of the wider type deep.
@@ -100,13 +78,6 @@ StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const Devic
   return cycles;
 }
 
-// A repeated product whose operands stay in the L2 reads nothing; twice as large ones are all evicted in between.
-double cold_share(const GemmShape& shape, const DeviceSpec& device, double footprint) {
-  if (!shape.is_warm) return 1;
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_kept;
-  return std::clamp(footprint / kept - 1, 0.0, 1.0);
-}
-
 struct Terms {
   double products = 0;  // seconds
   double operands = 0;
@@ -133,12 +104,9 @@ class GemmModel {
     const double least = is_deep ? x : std::max(x, 1.0);
     waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
-    const double footprint =
-        as_double(shape.batch) * as_double(shape.k) *
-            (as_double(shape.m) * element_bytes(shape.input) + as_double(shape.n) * element_bytes(weight_type(shape))) +
-        c;
-    const double moved = gemm_operand_traffic(blocking_, shape, device) + c * (shape.accumulate ? 2 : 1);
-    memory_bytes_ = moved * cold_share(shape, device, footprint);
+    const OperandBytes operands = gemm_operand_traffic(blocking_, shape, device);
+    const ColdShares cold = gemm_cold_shares(shape, device);
+    memory_bytes_ = operands.a * cold.a + operands.b * cold.b + c * cold.c * (shape.accumulate ? 2 : 1);
     // Parts are written and read once each, in fp32, through the L2.
     split_bytes_ = blocking_.parts > 1
                        ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts
@@ -238,10 +206,10 @@ class Gemm final : public KernelFamily {
     return list;
   }
 
-  Flops flops(const Kernel& kernel) const override { return Flops(gemm_flops(shape_of(kernel))); }
+  Flops flops(const Kernel& kernel) const override { return Flops(gemm_flops(gemm_shape(kernel))); }
 
   Bytes bytes(const Kernel& kernel) const override {
-    const GemmShape shape = shape_of(kernel);
+    const GemmShape shape = gemm_shape(kernel);
     const Bytes a = bytes_of({shape.batch, shape.m, shape.k}, shape.input);
     const Bytes b = bytes_of({shape.batch, shape.k, shape.n}, weight_type(shape));
     const Bytes c = bytes_of({shape.batch, shape.m, shape.n}, shape.output);
@@ -249,14 +217,14 @@ class Gemm final : public KernelFamily {
   }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
-    const GemmShape shape = shape_of(kernel);
+    const GemmShape shape = gemm_shape(kernel);
     if (product_type(shape) == DataType::fp32) return simt_gemm_cost(shape, device);
     return GemmModel(shape, device).cost();
   }
 
   // One a tile of the library, each with the parts of k that go with it.
   std::vector<KernelCandidate> candidates(const Kernel& kernel, const DeviceSpec& device) const override {
-    const GemmShape shape = shape_of(kernel);
+    const GemmShape shape = gemm_shape(kernel);
     if (product_type(shape) == DataType::fp32 || shape.tile_m > 0) return {};
     const GemmBlocking chosen = choose_gemm_blocking(shape, device);
     std::vector<KernelCandidate> list;
@@ -279,7 +247,7 @@ class Gemm final : public KernelFamily {
 
  protected:
   void check_together(const Kernel& kernel) const override {
-    const GemmShape shape = shape_of(kernel);
+    const GemmShape shape = gemm_shape(kernel);
     if ((shape.tile_m > 0) != (shape.tile_n > 0)) {
       throw UserError("gemm: expected both of `tile_m` and `tile_n`, or neither");
     }
@@ -306,6 +274,28 @@ DataType weight_type(const GemmShape& shape) { return shape.weight.value_or(shap
 
 DataType product_type(const GemmShape& shape) {
   return bits(weight_type(shape)) > bits(shape.input) ? weight_type(shape) : shape.input;
+}
+
+GemmShape gemm_shape(const Kernel& kernel) {
+  GemmShape shape;
+  shape.batch = kernel.size[0];
+  shape.m = kernel.size[1];
+  shape.n = kernel.size[2];
+  shape.k = kernel.size[3];
+  shape.tile_m = kernel.size[4];
+  shape.tile_n = kernel.size[5];
+  shape.split_k = kernel.size[6];
+  shape.threads = kernel.size[7];
+  shape.input = kernel.input;
+  shape.weight = kernel.weight;
+  shape.output = kernel.output;
+  shape.accumulate = (kernel.flags & accumulate_flag) != 0;
+  shape.is_warm = (kernel.flags & warm_flag) != 0;
+  shape.is_transposed = (kernel.flags & transposed_flag) != 0;
+  shape.is_serving = (kernel.flags & serving_flag) != 0;
+  shape.is_sliced = (kernel.flags & sliced_flag) != 0;
+  shape.split_accumulator = (kernel.flags & split_accumulator_flag) != 0;
+  return shape;
 }
 
 Kernel gemm(const GemmShape& shape) {

@@ -36,6 +36,7 @@ DataType weight_type(const GemmShape& shape);
 DataType product_type(const GemmShape& shape);
 
 Kernel gemm(const GemmShape& shape);
+GemmShape gemm_shape(const Kernel& kernel);
 const KernelFamily& gemm_family();
 
 }  // namespace warploom

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace warploom {
 
@@ -18,6 +20,24 @@ double nominal_step(const GemmTile& tile, const DeviceSpec& device, double activ
   const double l2_rate =
       std::min(constants.port_bytes_per_cycle, constants.nominal_l2_bytes_per_cycle_per_sm * device.sm.count / active);
   return std::max(products, (tile.m + tile.n) * static_cast<double>(gemm_step_bytes) / constants.multicast / l2_rate);
+}
+
+// A cut of k has to save so much: it needs room, and its sums come in another order.
+constexpr double split_gain = 0.05;
+
+// A smaller tile reads more: it has to save so much.
+constexpr double tile_gain = 0.03;
+
+// Of all waves, and of adding the parts: written and read in FP32 by a kernel of its own.
+double nominal_cycles(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
+  constexpr double second_kernel = 2000;  // cycles: a little more than a microsecond
+  const double active = std::min<double>(blocking.blocks, device.sm.count);
+  const double waves = std::ceil(blocking.blocks / device.sm.count);
+  const double cycles = waves * blocking.steps * nominal_step(blocking.tile, device, active);
+  if (blocking.parts == 1) return cycles;
+  const double results = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n);
+  const double l2 = device.architecture.gemm.nominal_l2_bytes_per_cycle_per_sm * device.sm.count;
+  return cycles + second_kernel + 2 * sizeof(float) * results * blocking.parts / l2;
 }
 
 }  // namespace
@@ -39,11 +59,18 @@ GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& 
 double gemm_parts(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device) {
   if (shape.split_k > 0) return as_double(shape.split_k);
   const auto& constants = device.architecture.gemm;
-  const double blocks = gemm_blocking(tile, 1, shape).blocks;
-  if (shape.is_serving || blocks * 2 > device.sm.count) return 1;
+  if (shape.is_serving) return 1;
   const double deep_enough = std::floor(as_double(shape.k) / constants.split_minimum_depth);
-  const double parts = std::min({std::floor(device.sm.count / blocks), deep_enough, constants.split_maximum});
-  return std::max(parts, 1.0);
+  const double most = std::clamp(std::min(deep_enough, constants.split_maximum), 1.0, 64.0);
+  double best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (double parts = 1; parts <= most; ++parts) {
+    const double cycles = nominal_cycles(gemm_blocking(tile, parts, shape), shape, device);
+    if (cycles >= least * (1 - split_gain)) continue;
+    least = cycles;
+    best = parts;
+  }
+  return best;
 }
 
 GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device) {
@@ -51,25 +78,29 @@ GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& devi
     return gemm_blocking({static_cast<int>(shape.tile_m), static_cast<int>(shape.tile_n)},
                          as_double(std::max<std::int64_t>(shape.split_k, 1)), shape);
   }
-  GemmBlocking best;
-  double best_score = 0;
+  struct Candidate {
+    GemmBlocking blocking;
+    double cycles;
+  };
+  std::vector<Candidate> candidates;
+  double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : device.architecture.gemm.tiles) {
-    const GemmBlocking candidate = gemm_blocking(tile, gemm_parts(tile, shape, device), shape);
-    const double score = std::ceil(candidate.blocks / device.sm.count) * candidate.steps *
-                         nominal_step(tile, device, std::min<double>(candidate.blocks, device.sm.count));
-    const auto area = [](const GemmTile& t) { return t.m * t.n; };
-    const bool is_tie = score == best_score;
-    const bool wins_tie =
-        candidate.parts < best.parts || (candidate.parts == best.parts && area(tile) > area(best.tile));
-    if (best.blocks == 0 || score < best_score || (is_tie && wins_tie)) {
-      best = candidate;
-      best_score = score;
-    }
+    const GemmBlocking blocking = gemm_blocking(tile, gemm_parts(tile, shape, device), shape);
+    candidates.push_back({blocking, nominal_cycles(blocking, shape, device)});
+    least = std::min(least, candidates.back().cycles);
+  }
+  const auto area = [](const GemmTile& tile) { return tile.m * tile.n; };
+  GemmBlocking best;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.cycles > least * (1 + tile_gain)) continue;
+    const GemmBlocking& one = candidate.blocking;
+    const bool is_better = one.parts < best.parts || (one.parts == best.parts && area(one.tile) > area(best.tile));
+    if (best.blocks == 0 || is_better) best = one;
   }
   return best;
 }
 
-double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
+OperandBytes gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device) {
   const double wave = std::min<double>(device.sm.count, blocking.blocks / as_double(shape.batch) / blocking.parts);
   const double a_row = as_double(shape.k) * bits(shape.input) / 8.0;  // bytes
   const double b_row = as_double(shape.k) * bits(weight_type(shape)) / 8.0;
@@ -79,7 +110,7 @@ double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape
     double tile;
     double bytes;  // of one row or column
   };
-  const auto traffic = [&](const Side& row, const Side& column) {
+  const auto traffic = [&](const Side& row, const Side& column) -> OperandBytes {
     const auto [rows, row_tile, row_bytes] = row;
     const auto [columns, column_tile, column_bytes] = column;
     const double row_count = std::ceil(rows / row_tile);
@@ -92,11 +123,30 @@ double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape
     const double a = rows * row_bytes;
     const double b = columns * column_bytes;
     const double a_reads = a + b <= l2 ? 1 : groups;
-    return a * a_reads + b * (panel_stays || a + b <= l2 ? 1 : waves_a_group);
+    return {a * a_reads, b * (panel_stays || a + b <= l2 ? 1 : waves_a_group)};
   };
   const Side m{as_double(shape.m), static_cast<double>(blocking.tile.m), a_row};
   const Side n{as_double(shape.n), static_cast<double>(blocking.tile.n), b_row};
-  return as_double(shape.batch) * std::min(traffic(m, n), traffic(n, m));
+  const OperandBytes by_rows = traffic(m, n);
+  const OperandBytes by_columns = traffic(n, m);
+  const bool is_by_rows = by_rows.both() <= by_columns.both();
+  const double batch = as_double(shape.batch);
+  return is_by_rows ? OperandBytes{batch * by_rows.a, batch * by_rows.b}
+                    : OperandBytes{batch * by_columns.b, batch * by_columns.a};
+}
+
+ColdShares gemm_cold_shares(const GemmShape& shape, const DeviceSpec& device) {
+  if (!shape.is_warm) return {};
+  constexpr double copies = 5;
+  const double batch = as_double(shape.batch);
+  const double a = batch * as_double(shape.m) * as_double(shape.k) * bits(shape.input) / 8.0;
+  const double b = batch * as_double(shape.k) * as_double(shape.n) * bits(weight_type(shape)) / 8.0;
+  const double c = batch * as_double(shape.m) * as_double(shape.n) * bits(shape.output) / 8.0;
+  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
+  const auto cold = [&](double until_again) { return std::clamp(until_again / kept - 1, 0.0, 1.0); };
+  // Bulk stores of results are the first to be evicted.
+  const bool stays = device.architecture.pipeline.tensor_unit == TensorUnit::mma;
+  return {cold(a + b + c), cold(a + copies * b + c), stays ? cold(a + b + c) : 1};
 }
 
 }  // namespace warploom

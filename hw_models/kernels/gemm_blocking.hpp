@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a library cuts a GEMM into blocks: output tile and parts of k, by the rule of the libraries.
 //
-// Rule: fewest waves x max(products, operands) of a step, then the fewest parts of k, then the largest tile, as
-// DeepGEMM documents its own choice (github.com/deepseek-ai/DeepGEMM, commit 54e2261); k is split where the blocks
-// leave half of the SMs idle and k is long. The rule counts in the rates that the library was tuned for, not in those
-// of the device at hand: a device with a faster cache gets the same kernel, faster.
+// Rule: fewest waves x max(products, operands) of a step, adding parts of k included; of what comes within 3% of that
+// the fewest parts, then the largest tile, as DeepGEMM documents its own choice (github.com/deepseek-ai/DeepGEMM,
+// commit 54e2261). The rule counts in the rates that the library was tuned for, not in those of the device at hand: a
+// device with a faster cache gets the same kernel, faster. Measured products show that libraries do so: with this rule
+// and the tiles that their kernels' names show, the share of a wave that is lost came out of the fit as 1.
 #pragma once
 
 #include "hw_models/device.hpp"
@@ -34,7 +35,26 @@ double gemm_parts(const GemmTile& tile, const GemmShape& shape, const DeviceSpec
 // What the library takes; where the shape names a tile, that one.
 GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device);
 
+// Bytes of each operand, all batches together.
+struct OperandBytes {
+  double a = 0;
+  double b = 0;
+  double both() const { return a + b; }
+};
+
 // Bytes read from device memory: tiles go in groups of columns so that a wave is near square; A is read once a group.
-double gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device);
+OperandBytes gemm_operand_traffic(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device);
+
+// Of an operand and of the result, the share that the L2 does not have.
+struct ColdShares {
+  double a = 1;
+  double b = 1;
+  double c = 1;
+};
+
+// In a step all is cold. A benchmark (aiconfigurator's collectors) multiplies the same activations by five copies of
+// the weights in turn, into the same memory: A and C come again after one product, B after five. What comes again
+// within the share of the L2 that operands occupy is still there; beyond twice that all of it is gone.
+ColdShares gemm_cold_shares(const GemmShape& shape, const DeviceSpec& device);
 
 }  // namespace warploom

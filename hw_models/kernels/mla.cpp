@@ -32,7 +32,9 @@ constexpr std::uint32_t serving_flag = 1;
 constexpr std::uint32_t warm_flag = 2;
 constexpr std::uint32_t projections_flag = 4;
 
-MlaShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+MlaShape mla_shape(const Kernel& kernel) {
   const auto& size = kernel.size;
   return {size[0],
           size[1],
@@ -49,14 +51,12 @@ MlaShape shape_of(const Kernel& kernel) {
           kernel.weight};
 }
 
-// Queries work on the latent itself where the cache holds more than they bring: engines send decoding there, which is
-// one query a sequence, or a speculative draft of a few. (By FLOPs alone it would pay up to 170 queries.)
 bool is_absorbed(const MlaShape& shape) {
   constexpr std::int64_t longest_draft = 16;
   return shape.query_length <= longest_draft && shape.kv_length >= 2 * shape.query_length;
 }
 
-AttentionShape core_of(const MlaShape& shape) {
+AttentionShape mla_core(const MlaShape& shape) {
   AttentionShape core;
   core.batch = shape.batch;
   core.query_heads = shape.heads;
@@ -78,10 +78,12 @@ AttentionShape core_of(const MlaShape& shape) {
   return core;
 }
 
+namespace {
+
 // The products and the attention that it consists of, in order.
 std::vector<Kernel> parts_of(const MlaShape& shape) {
   const std::int64_t tokens = shape.batch * shape.query_length;
-  const Kernel core = attention(core_of(shape));
+  const Kernel core = attention(mla_core(shape));
   if (!shape.projections) return {core};
   GemmShape first{.m = tokens, .n = shape.latent, .k = shape.nope, .batch = shape.heads, .is_warm = shape.warm};
   first.input = first.output = shape.type;
@@ -128,22 +130,22 @@ class Mla final : public KernelFamily {
   }
 
   void check_together(const Kernel& kernel) const override {
-    for (const Kernel& part : parts_of(shape_of(kernel))) kernel_family(part.family).check(part);
+    for (const Kernel& part : parts_of(mla_shape(kernel))) kernel_family(part.family).check(part);
   }
 
   Flops flops(const Kernel& kernel) const override {
     Flops sum{0};
-    for (const Kernel& part : parts_of(shape_of(kernel))) sum += kernel_family(part.family).flops(part);
+    for (const Kernel& part : parts_of(mla_shape(kernel))) sum += kernel_family(part.family).flops(part);
     return sum;
   }
   Bytes bytes(const Kernel& kernel) const override {
     Bytes sum{0};
-    for (const Kernel& part : parts_of(shape_of(kernel))) sum += kernel_family(part.family).bytes(part);
+    for (const Kernel& part : parts_of(mla_shape(kernel))) sum += kernel_family(part.family).bytes(part);
     return sum;
   }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
-    const MlaShape shape = shape_of(kernel);
+    const MlaShape shape = mla_shape(kernel);
     Sum sum(device);
     std::optional<DeviceSpec> special;
     if (is_absorbed(shape)) special = for_latents(shape, device);

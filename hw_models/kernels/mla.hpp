@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "hw_models/kernels/attention.hpp"
 #include "sim/work/kernel.hpp"
 
 namespace warploom {
@@ -29,6 +30,15 @@ struct MlaShape {
 };
 
 Kernel mla(const MlaShape& shape);
+MlaShape mla_shape(const Kernel& kernel);
+
+// Queries work on the latent itself where the cache holds more than they bring: engines send decoding there, which is
+// one query a sequence, or a speculative draft of a few. (By FLOPs alone it would pay up to 170 queries.)
+bool is_absorbed(const MlaShape& shape);
+
+// Its attention: over the latent, or over keys and values made of it.
+AttentionShape mla_core(const MlaShape& shape);
+
 const KernelFamily& mla_family();
 
 }  // namespace warploom

@@ -21,7 +21,7 @@
 #include <cmath>
 
 #include "hw_models/kernels.hpp"
-#include "hw_models/kernels/expert_loads.hpp"
+#include "hw_models/kernels/moe_loads.hpp"
 #include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
@@ -34,7 +34,9 @@ namespace {
 constexpr std::uint32_t ungated_flag = 1;
 constexpr std::uint32_t one_by_one_flag = 2;
 
-MoeShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+MoeShape moe_shape(const Kernel& kernel) {
   const auto& size = kernel.size;
   MoeShape shape{size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7]};
   shape.is_gated = (kernel.flags & ungated_flag) == 0;
@@ -45,37 +47,7 @@ MoeShape shape_of(const Kernel& kernel) {
   return shape;
 }
 
-// Means over the draws.
-struct Loads {
-  double rows = 0;  // of this device
-  double busy = 0;  // experts that have some
-  std::vector<std::vector<std::int64_t>> draws;
-
-  double tiles(double rows_a_tile) const {
-    double sum = 0;
-    for (const auto& draw : draws) {
-      for (const std::int64_t load : draw) sum += std::ceil(as_double(load) / rows_a_tile);
-    }
-    return sum / static_cast<double>(draws.size());
-  }
-};
-
-Loads loads_of(const MoeShape& shape) {
-  Loads loads;
-  Routing routing{shape.tokens, shape.top_k, shape.experts, shape.local_experts, as_double(shape.skew) / 100};
-  routing.groups = shape.groups;
-  routing.leftovers = shape.leaves_one_by_one ? Leftovers::one_by_one : Leftovers::by_turns;
-  loads.draws = expert_loads(routing);
-  for (const auto& draw : loads.draws) {
-    for (const std::int64_t load : draw) {
-      loads.rows += as_double(load);
-      loads.busy += load > 0 ? 1 : 0;
-    }
-  }
-  loads.rows /= static_cast<double>(loads.draws.size());
-  loads.busy /= static_cast<double>(loads.draws.size());
-  return loads;
-}
+namespace {
 
 // With scales: of 8 bits for 16 values where 4-bit values are multiplied (NVFP4), else for 32 (MXFP4).
 double weight_bits(const MoeShape& shape) {
@@ -94,7 +66,7 @@ double weight_bytes(const MoeShape& shape) { return weight_elements(shape) * wei
 class MoeModel {
  public:
   MoeModel(const MoeShape& shape, const DeviceSpec& device)
-      : shape_(shape), device_(device), constants_(device.architecture.moe), loads_(loads_of(shape)) {
+      : shape_(shape), device_(device), constants_(device.architecture.moe), loads_(moe_loads(shape)) {
     tile_ = moe_tile(shape, loads_.busy > 0 ? loads_.rows / loads_.busy : 1, constants_);
     row_tiles_ = loads_.tiles(tile_.rows);
   }
@@ -204,7 +176,7 @@ class MoeModel {
   const MoeShape& shape_;
   const DeviceSpec& device_;
   const MoeConstants& constants_;
-  Loads loads_;
+  MoeLoads loads_;
   MoeTile tile_;
   double row_tiles_ = 0;  // over all experts
 };
@@ -236,7 +208,7 @@ class Moe final : public KernelFamily {
   }
 
   void check_together(const Kernel& kernel) const override {
-    const MoeShape shape = shape_of(kernel);
+    const MoeShape shape = moe_shape(kernel);
     // Beyond any model's, and what a prediction's draws of the loads stay short for.
     const auto limit = [](std::string_view name, std::int64_t value, std::int64_t most) {
       if (value <= most) return;
@@ -263,20 +235,20 @@ class Moe final : public KernelFamily {
   }
 
   Flops flops(const Kernel& kernel) const override {
-    const MoeShape shape = shape_of(kernel);
-    return Flops(2 * loads_of(shape).rows * weight_elements(shape));
+    const MoeShape shape = moe_shape(kernel);
+    return Flops(2 * moe_loads(shape).rows * weight_elements(shape));
   }
 
   // Weights of the experts that have a token, tokens in and out.
   Bytes bytes(const Kernel& kernel) const override {
-    const MoeShape shape = shape_of(kernel);
-    const Loads loads = loads_of(shape);
+    const MoeShape shape = moe_shape(kernel);
+    const MoeLoads loads = moe_loads(shape);
     return Bytes(std::llround(loads.busy * weight_bytes(shape))) +
            bytes_of({shape.tokens, shape.hidden}, shape.type) * 2;
   }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
-    const MoeShape shape = shape_of(kernel);
+    const MoeShape shape = moe_shape(kernel);
     return MoeModel(shape, device).cost();
   }
 };

@@ -27,6 +27,7 @@ struct MoeShape {
 };
 
 Kernel moe(const MoeShape& shape);
+MoeShape moe_shape(const Kernel& kernel);
 const KernelFamily& moe_family();
 
 }  // namespace warploom

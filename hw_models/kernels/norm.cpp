@@ -21,7 +21,9 @@ constexpr std::uint32_t layer_flag = 1;
 constexpr std::uint32_t backward_flag = 2;
 constexpr std::uint32_t framework_flag = 4;
 
-NormShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+NormShape norm_shape(const Kernel& kernel) {
   return {kernel.size[0],
           kernel.size[1],
           (kernel.flags & layer_flag) != 0 ? NormKind::layer : NormKind::rms,
@@ -29,6 +31,8 @@ NormShape shape_of(const Kernel& kernel) {
           kernel.input,
           (kernel.flags & framework_flag) != 0};
 }
+
+namespace {
 
 RowPasses framework_passes(const NormShape& shape, Bytes tensor) {
   constexpr int threads = 128;
@@ -65,13 +69,13 @@ class Norm final : public StreamingFamily {
   }
 
   void check_together(const Kernel& kernel) const override {
-    const NormShape shape = shape_of(kernel);
+    const NormShape shape = norm_shape(kernel);
     if (shape.framework && (shape.kind != NormKind::layer || shape.backward))
       throw UserError("norm: `framework` goes with `layer` and without `backward`");
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const NormShape shape = shape_of(kernel);
+    const NormShape shape = norm_shape(kernel);
     const Bytes tensor = bytes_of({shape.rows, shape.width}, shape.type);
     const double elements = static_cast<double>(shape.rows) * static_cast<double>(shape.width);
     const bool is_rms = shape.kind == NormKind::rms;

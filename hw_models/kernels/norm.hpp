@@ -23,6 +23,7 @@ struct NormShape {
 };
 
 Kernel norm(const NormShape& shape);
+NormShape norm_shape(const Kernel& kernel);
 const KernelFamily& norm_family();
 
 }  // namespace warploom

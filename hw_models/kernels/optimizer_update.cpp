@@ -16,9 +16,13 @@ namespace {
 
 constexpr std::uint32_t master_flag = 1;
 
-OptimizerUpdateShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+OptimizerUpdateShape optimizer_update_shape(const Kernel& kernel) {
   return {kernel.size[0], kernel.input, kernel.output, kernel.weight, (kernel.flags & master_flag) != 0};
 }
+
+namespace {
 
 class OptimizerUpdate final : public StreamingFamily {
  public:
@@ -39,7 +43,7 @@ class OptimizerUpdate final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const OptimizerUpdateShape shape = shape_of(kernel);
+    const OptimizerUpdateShape shape = optimizer_update_shape(kernel);
     const auto bytes = [&](DataType type) { return bytes_of({shape.parameters}, type); };
     StreamingWork work;
     work.read =

@@ -19,6 +19,7 @@ struct OptimizerUpdateShape {
 };
 
 Kernel optimizer_update(const OptimizerUpdateShape& shape);
+OptimizerUpdateShape optimizer_update_shape(const Kernel& kernel);
 const KernelFamily& optimizer_update_family();
 
 }  // namespace warploom

@@ -35,7 +35,9 @@ constexpr std::int64_t scale_bytes = 4;
 constexpr int search_threads = 1024;                       // of a block
 constexpr std::int64_t first_values = 65'536L * 256L * 8;  // that blocks of the division begin with, at most
 
-QuantizeShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+QuantizeShape quantize_shape(const Kernel& kernel) {
   QuantizeShape shape;
   shape.rows = kernel.size[0];
   shape.width = kernel.size[1];
@@ -49,6 +51,8 @@ QuantizeShape shape_of(const Kernel& kernel) {
   shape.after_search = (kernel.flags & after_search_flag) != 0;
   return shape;
 }
+
+namespace {
 
 // That the kernel writes; the scale of a tensor is known before its division.
 Bytes scales_of(const QuantizeShape& shape) {
@@ -87,10 +91,8 @@ void find_in_l2(StreamingWork& work, const QuantizeShape& shape, const DeviceSpe
   const Bytes round = values + bytes_of({shape.rows, shape.width}, shape.to);  // between two runs of a benchmark
   if (shape.is_warm) work.share_in_l2 = share_found_in_l2(round, device);
   if (shape.part == QuantizePart::cast && shape.after_search) {
-    const StreamingConstants& constants = device.architecture.streaming;
-    const double room = static_cast<double>(device.l2.capacity.count()) * constants.l2_found;
     work.written_share_in_l2 = work.share_in_l2;
-    work.share_in_l2 = std::min(1.0, std::pow(room / static_cast<double>(values.count()), constants.after_search));
+    work.share_in_l2 = share_found_after_search(values, device);
   }
 }
 
@@ -120,7 +122,7 @@ class Quantize final : public KernelFamily {
   DataType usual_output(DataType) const override { return DataType::fp8; }
 
   void check_together(const Kernel& kernel) const override {
-    const QuantizeShape shape = shape_of(kernel);
+    const QuantizeShape shape = quantize_shape(kernel);
     if ((kernel.flags & scale_flag) != 0 && (kernel.flags & cast_flag) != 0)
       throw UserError("quantize: `scale` and `cast` exclude each other", "without both, one kernel does the two");
     if (shape.after_search && shape.part != QuantizePart::cast)
@@ -132,11 +134,11 @@ class Quantize final : public KernelFamily {
     }
   }
 
-  Flops flops(const Kernel& kernel) const override { return Flops(work_of(shape_of(kernel), {}).vector_flops); }
-  Bytes bytes(const Kernel& kernel) const override { return work_of(shape_of(kernel), {}).bytes(); }
+  Flops flops(const Kernel& kernel) const override { return Flops(work_of(quantize_shape(kernel), {}).vector_flops); }
+  Bytes bytes(const Kernel& kernel) const override { return work_of(quantize_shape(kernel), {}).bytes(); }
 
   KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const override {
-    const QuantizeShape shape = shape_of(kernel);
+    const QuantizeShape shape = quantize_shape(kernel);
     const StreamingConstants& constants = device.architecture.streaming;
     StreamingWork work = work_of(shape, constants);
     find_in_l2(work, shape, device);

@@ -28,6 +28,7 @@ struct QuantizeShape {
 };
 
 Kernel quantize(const QuantizeShape& shape);
+QuantizeShape quantize_shape(const Kernel& kernel);
 const KernelFamily& quantize_family();
 
 }  // namespace warploom

@@ -11,9 +11,11 @@
 
 namespace warploom {
 
-namespace {
+RotaryShape rotary_shape(const Kernel& kernel) {
+  return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.input};
+}
 
-RotaryShape shape_of(const Kernel& kernel) { return {kernel.size[0], kernel.size[1], kernel.size[2], kernel.input}; }
+namespace {
 
 class Rotary final : public StreamingFamily {
  public:
@@ -30,7 +32,7 @@ class Rotary final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const RotaryShape shape = shape_of(kernel);
+    const RotaryShape shape = rotary_shape(kernel);
     StreamingWork work;
     work.read = bytes_of({shape.tokens, shape.heads, shape.head_dim}, shape.type);
     work.written = work.read;

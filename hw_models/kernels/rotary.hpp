@@ -18,6 +18,7 @@ struct RotaryShape {
 };
 
 Kernel rotary(const RotaryShape& shape);
+RotaryShape rotary_shape(const Kernel& kernel);
 const KernelFamily& rotary_family();
 
 }  // namespace warploom

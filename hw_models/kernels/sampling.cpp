@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hw_models/kernels.hpp"
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/streaming.hpp"
 #include "sim/core/errors.hpp"

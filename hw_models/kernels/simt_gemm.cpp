@@ -21,6 +21,7 @@
 #include <cmath>
 
 #include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/simt_blocking.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 
@@ -30,36 +31,10 @@ namespace {
 
 constexpr double register_file = 65536;
 constexpr double most_registers = 255;  // a thread
-constexpr double warp = 32;
-constexpr double schedulers = 4;   // of an SM, one instruction of a warp a clock each
-constexpr double stage_depth = 8;  // values of k
+constexpr double stage_depth = 8;       // values of k
 constexpr double stages = 3;
 
-struct ThreadBlock {
-  GemmTile tile;
-  double threads = 256;
-  double parts = 1;     // of k
-  bool sliced = false;  // four groups of threads share the sums
-
-  double results() const { return static_cast<double>(tile.m) * tile.n; }
-  double warps() const { return threads / warp; }
-  double thread_results() const { return results() / threads * (sliced ? 4 : 1); }
-  // (r + c) / (r c) of the most square r x c.
-  double loads_a_result() const {
-    const double r = std::exp2(std::floor(std::log2(thread_results()) / 2));
-    const double c = thread_results() / r;
-    return (r + c) / (r * c);
-  }
-};
-
-// What limits multiply-adds on an SM, a clock.
-struct SmRates {
-  double lanes = 64;
-  double shared_bytes = 128;
-  double l2_bytes = 32;
-};
-
-double residents_of(const ThreadBlock& block, const DeviceSpec& device) {
+double residents_of(const SimtBlock& block, const DeviceSpec& device) {
   const double wanted = block.thread_results() + device.architecture.simt_gemm.registers;
   const double registers = std::min(most_registers, 8 * std::ceil(wanted / 8));
   const double shared = stages * stage_depth * 4 * (block.tile.m + block.tile.n);
@@ -69,20 +44,8 @@ double residents_of(const ThreadBlock& block, const DeviceSpec& device) {
   return std::max(1.0, least);
 }
 
-// Cycles of an SM for one multiply-add, its warps never short of work.
-double cycles_of_product(const ThreadBlock& block, const SmRates& rates, const SimtGemmConstants& constants) {
-  const double edges = 1.0 / block.tile.m + 1.0 / block.tile.n;  // operands that a block loads a multiply-add
-  const double arithmetic = 1 / rates.lanes;
-  const double issue = (1 + constants.other_instructions * block.loads_a_result()) / (schedulers * warp);
-  const double shared =
-      4 * (constants.operand_loads * block.loads_a_result() + constants.staging * edges) / rates.shared_bytes;
-  const double l2 = 4 * edges / rates.l2_bytes;
-  const double p = constants.sharpness;
-  return std::pow(std::pow(std::max(arithmetic, issue), p) + std::pow(shared, p) + std::pow(l2, p), 1 / p);
-}
-
 // What the kernel that the library has for this block needs of that.
-double pace_of(const ThreadBlock& block, bool transposed, const SimtGemmConstants& constants) {
+double pace_of(const SimtBlock& block, bool transposed, const SimtGemmConstants& constants) {
   for (const SimtKernel& kernel : constants.kernels) {
     if (kernel.m == block.tile.m && kernel.n == block.tile.n && kernel.threads == block.threads &&
         kernel.transposed == transposed && kernel.sliced == block.sliced) {
@@ -90,40 +53,6 @@ double pace_of(const ThreadBlock& block, bool transposed, const SimtGemmConstant
     }
   }
   return 1;
-}
-
-double blocks_of(const ThreadBlock& block, const GemmShape& shape) {
-  return as_double(shape.batch) * std::ceil(as_double(shape.m) / block.tile.m) *
-         std::ceil(as_double(shape.n) / block.tile.n) * block.parts;
-}
-
-double threads_of(const GemmTile& tile) { return std::clamp(static_cast<double>(tile.m) * tile.n / 64, 64.0, 256.0); }
-
-// Fewest waves x results of a tile, at the loads of 64 lanes; the larger tile in a tie. The rule counts in no rate of
-// the device.
-ThreadBlock choose_block(const GemmShape& shape, const DeviceSpec& device) {
-  ThreadBlock chosen;
-  chosen.parts = std::max(1.0, as_double(shape.split_k));
-  chosen.sliced = shape.is_sliced;
-  if (shape.tile_m > 0) {
-    chosen.tile = {static_cast<int>(shape.tile_m), static_cast<int>(shape.tile_n)};
-    chosen.threads = shape.threads > 0 ? as_double(shape.threads) : threads_of(chosen.tile);
-    return chosen;
-  }
-  static constexpr GemmTile tiles[] = {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64},
-                                       {128, 32},  {32, 128},  {64, 32},   {32, 64},  {32, 32}};
-  double best = 0;
-  for (const GemmTile& tile : tiles) {
-    ThreadBlock block = chosen;
-    block.tile = tile;
-    block.threads = threads_of(tile);
-    const double waves = std::ceil(blocks_of(block, shape) / device.sm.count);
-    const double score = waves * block.results() * cycles_of_product(block, {}, device.architecture.simt_gemm);
-    if (best != 0 && score >= best) continue;
-    best = score;
-    chosen = block;
-  }
-  return chosen;
 }
 
 struct Terms {
@@ -138,8 +67,8 @@ class SimtGemmModel {
       : shape_(shape),
         device_(device),
         constants_(device.architecture.simt_gemm),
-        block_(choose_block(shape, device)),
-        blocks_(blocks_of(block_, shape)),
+        block_(choose_simt_block(shape, device)),
+        blocks_(simt_blocks(block_, shape)),
         residents_(residents_of(block_, device)),
         active_(std::min<double>(device.sm.count, blocks_)),
         pace_(pace_of(block_, shape.is_transposed, constants_)) {
@@ -147,7 +76,7 @@ class SimtGemmModel {
     const double results = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n);
     // Parts are added where they lie: read and written once more each.
     const double written = results * 4 * (shape.accumulate ? 2 : 1) * (block_.parts > 1 ? 2 : 1);
-    memory_bytes_ = gemm_operand_traffic(blocking, shape, device) + written;
+    memory_bytes_ = gemm_operand_traffic(blocking, shape, device).both() + written;
     operand_bytes_ = blocks_ * as_double(shape.k) / block_.parts * 4 * (block_.tile.m + block_.tile.n);
   }
 
@@ -172,9 +101,9 @@ class SimtGemmModel {
   double cycles_of_residents(double count) const {
     if (count <= 0) return 0;
     const double depth = std::ceil(as_double(shape_.k) / block_.parts / stage_depth) * stage_depth;
-    const SmRates rates{device_.sm.vector_lanes, device_.sm.shared_memory_bytes_per_cycle,
-                        device_.l2.bytes_per_cycle_per_sm * device_.architecture.gemm.l2_reached};
-    const double product = cycles_of_product(block_, rates, constants_) * pace_;
+    const SimtRates rates{device_.sm.vector_lanes, device_.sm.shared_memory_bytes_per_cycle,
+                          device_.l2.bytes_per_cycle_per_sm * device_.architecture.gemm.l2_reached};
+    const double product = simt_cycles_of_product(block_, rates, constants_) * pace_;
     const double idle = constants_.idle_warps / (count * block_.warps());
     const double stores = 4 / constants_.stored_bytes_per_cycle;
     return count * block_.results() * (depth * product * (1 + idle) + stores) + constants_.wave.value() / count;
@@ -199,7 +128,7 @@ class SimtGemmModel {
   GemmShape shape_;
   const DeviceSpec& device_;
   const SimtGemmConstants& constants_;
-  ThreadBlock block_;
+  SimtBlock block_;
   double blocks_ = 0;
   double residents_ = 1;
   double active_ = 0;

@@ -27,7 +27,9 @@ constexpr std::uint32_t causal_flag = 1;
 constexpr std::uint32_t backward_flag = 2;
 constexpr std::uint32_t framework_flag = 4;
 
-SoftmaxShape shape_of(const Kernel& kernel) {
+}  // namespace
+
+SoftmaxShape softmax_shape(const Kernel& kernel) {
   return {kernel.size[0],
           kernel.size[1],
           kernel.size[2],
@@ -36,6 +38,8 @@ SoftmaxShape shape_of(const Kernel& kernel) {
           kernel.input,
           (kernel.flags & framework_flag) != 0};
 }
+
+namespace {
 
 // A framework's kernel for one row of `width` elements of so many bytes.
 void use_framework(StreamingWork& work, std::int64_t width, std::int64_t element, const StreamingConstants& constants) {
@@ -85,7 +89,7 @@ class Softmax final : public StreamingFamily {
   }
 
   void check_together(const Kernel& kernel) const override {
-    const SoftmaxShape shape = shape_of(kernel);
+    const SoftmaxShape shape = softmax_shape(kernel);
     if (shape.framework && (shape.causal || shape.backward))
       throw UserError("softmax: `framework` goes without `causal` and `backward`");
     if (shape.causal && shape.rows > shape.width) {
@@ -95,7 +99,7 @@ class Softmax final : public StreamingFamily {
   }
 
   StreamingWork work(const Kernel& kernel, const StreamingConstants& constants) const override {
-    const SoftmaxShape shape = shape_of(kernel);
+    const SoftmaxShape shape = softmax_shape(kernel);
     const Bytes rows = Bytes(shape.matrices) * shape.rows;
     const Bytes all = rows * shape.width * (bits(shape.type) / 8);                   // whole ones: least_bits
     const auto masked = static_cast<double>(shape.causal ? shape.rows - 1 : 0) / 2;  // elements of a row, on average

@@ -21,6 +21,7 @@ struct SoftmaxShape {
 };
 
 Kernel softmax(const SoftmaxShape& shape);
+SoftmaxShape softmax_shape(const Kernel& kernel);
 const KernelFamily& softmax_family();
 
 }  // namespace warploom

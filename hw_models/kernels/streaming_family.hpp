@@ -3,13 +3,10 @@
 #pragma once
 
 #include "hw_models/kernels.hpp"
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/streaming.hpp"
 
 namespace warploom {
-
-// Of all streaming families' kernels: their inputs were written just before, and what fits the L2 is still there. Set
-// by who knows the kernel before; no option of a family.
-inline constexpr std::uint32_t warm_stream_flag = 1U << 31;
 
 class StreamingFamily : public KernelFamily {
  public:

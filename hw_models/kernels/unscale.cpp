@@ -34,6 +34,8 @@ class Unscale final : public StreamingFamily {
 
 }  // namespace
 
+UnscaleShape unscale_shape(const Kernel& kernel) { return {kernel.size[0], kernel.input, kernel.output}; }
+
 Kernel unscale(const UnscaleShape& shape) {
   Kernel kernel;
   kernel.family = "unscale";

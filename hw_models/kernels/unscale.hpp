@@ -17,6 +17,7 @@ struct UnscaleShape {
 };
 
 Kernel unscale(const UnscaleShape& shape);
+UnscaleShape unscale_shape(const Kernel& kernel);
 const KernelFamily& unscale_family();
 
 }  // namespace warploom

@@ -21,7 +21,8 @@ struct Word {
 };
 
 // Tags and words, lower case; the first that occurs decides.
-constexpr std::array<Word, 16> kind_words = {{{"[fit]", SourceKind::measured},
+constexpr std::array<Word, 17> kind_words = {{{"[fit]", SourceKind::measured},
+                                              {"[fit ", SourceKind::measured},
                                               {"[measured]", SourceKind::measured},
                                               {"[microbench]", SourceKind::measured},
                                               {"[data sheet]", SourceKind::data_sheet},

@@ -193,7 +193,9 @@ class TraceReader {
   }
 
   void begin(std::uint64_t track, std::uint64_t time, const Fields& fields) {
-    TraceSlice slice{track, look_up(names_, number(fields, 10)), look_up(categories_, number(fields, 3)), time, 0, {}};
+    const std::uint64_t category = number(fields, 3);  // pictures of a block have none
+    TraceSlice slice{
+        track, look_up(names_, number(fields, 10)), category == 0 ? "" : look_up(categories_, category), time, 0, {}};
     for (const auto* annotation : all(fields, 4)) {
       // DebugAnnotation: name_iid 1, int_value 4, double_value 5, string_value_iid 17.
       const auto of = parse(annotation->bytes);

@@ -35,6 +35,15 @@ GATES = [
     ("training/ground_truth.csv", {"set": "nemo_24_07"}, 0.12),
     ("training/pipeline_bubbles.csv", {}, 0.001),
 ]
+# The same of the detailed model (docs/models/gpu.md has the gates that it does not meet yet).
+DETAILED_GATES = [
+    ("measured/gemm.csv", {"device": "h100_sxm"}, 0.07),
+    ("measured/gemm.csv", {"device": ("h100_sxm", "b200_sxm")}, 0.08),
+    ("measured/gemm.csv", {"device": "a100_sxm"}, 0.115),
+    ("measured/gemm.csv", {"device": "l40s"}, 0.13),
+    ("measured/memory_bound_fp32.csv", {}, 0.05),
+    ("measured/quantize.csv", {}, 0.16),
+]
 PUBLISHED_GATES = [
     ("collectives.csv", {}, 0.10),
     ("training_steps.csv", {"set": "korthikanti_table5"}, 0.06),
@@ -43,10 +52,10 @@ PUBLISHED_GATES = [
 ]
 
 
-def validate(file):
+def validate(file, model="analytic"):
     binary = os.environ.get("WARPLOOM_BINARY", str(REPOSITORY / "build/release/bin/warploom"))
     done = subprocess.run(
-        [binary, "validate", str(file), "--json"],
+        [binary, "validate", str(file), "--json", "--model", model],
         capture_output=True,
         text=True,
         check=False,
@@ -71,9 +80,9 @@ def problem_of(table, wanted, gate):
     return None if mape <= gate else f"MAPE {100 * mape:.1f}% is above {100 * gate:.0f}%"
 
 
-def check(file, gates):
-    print(file.relative_to(file.parents[1]))
-    table = validate(file)
+def check(file, gates, model="analytic"):
+    print(file.relative_to(file.parents[1]), model)
+    table = validate(file, model)
     if isinstance(table, str):
         return [f"{file.name}: {table}"]
     problems = []
@@ -87,13 +96,14 @@ def check(file, gates):
 def main():
     plan = {}
     for name, wanted, gate in PUBLISHED_GATES:
-        plan.setdefault(HERE / "published" / name, []).append((wanted, gate))
+        plan.setdefault((HERE / "published" / name, "analytic"), []).append((wanted, gate))
     data = os.environ.get("WARPLOOM_DATA")
-    for name, wanted, gate in GATES if data else ():
-        file = Path(data) / name
-        if file.exists():
-            plan.setdefault(file, []).append((wanted, gate))
-    problems = [problem for file, gates in plan.items() for problem in check(file, gates)]
+    for model, gates in (("analytic", GATES), ("detailed", DETAILED_GATES)) if data else ():
+        for name, wanted, gate in gates:
+            file = Path(data) / name
+            if file.exists():
+                plan.setdefault((file, model), []).append((wanted, gate))
+    problems = [problem for (file, model), gates in plan.items() for problem in check(file, gates, model)]
     for problem in problems:
         print(f"FAILED {problem}")
     return 1 if problems else 0

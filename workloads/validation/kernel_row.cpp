@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "hw_models/analytic_timer.hpp"
+#include "hw_models/detailed_cache.hpp"
 #include "hw_models/device.hpp"
 #include "hw_models/kernels.hpp"
 #include "sim/core/errors.hpp"
@@ -13,9 +14,22 @@
 
 namespace warploom {
 
+double alone_us(const Kernel& kernel, const FoundDevice& device, const DeviceSpec& spec, LaunchMode launch) {
+  const KernelFamily& family = kernel_family(kernel.family);
+  family.check(kernel);
+  if (device.model == KernelModel::detailed) {
+    const DetailedKernel played = play_kernel(kernel, spec, launch);
+    return (played.cost.duration - played.gap + spec.architecture.streaming.fixed).microseconds();
+  }
+  return family.cost(kernel, spec).duration.microseconds();
+}
+
 double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode launch) {
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
+  if (device.model == KernelModel::detailed) {
+    return play_cached(kernel, device.spec, launch, {}, device.cache.get(), device.key).cost.duration.microseconds();
+  }
   const LaunchSpec& gaps = device.spec.launch;
   return (family.cost(kernel, device.spec).duration + (launch == LaunchMode::graph ? gaps.graph : gaps.stream))
       .microseconds();

@@ -10,12 +10,17 @@
 
 namespace warploom {
 
+struct DeviceSpec;
 struct FoundDevice;
 enum class LaunchMode : std::uint8_t;
 
 // Microseconds of one call in a train of its like, the gap before it included. Throws UserError for sizes out of range
 // and for a data type that the device lacks.
 double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode launch);
+
+// Microseconds of one call without the gap before it, as a profiler sees it. `spec`: the device's, or one made of it.
+// `launch`: between the kernels of an operator that has several.
+double alone_us(const Kernel& kernel, const FoundDevice& device, const DeviceSpec& spec, LaunchMode launch);
 
 // `flops` and `bytes` of the kernel, for the baseline; adds when called again (two kernels in one number).
 void add_features(const Kernel& kernel, BaselineFeatures& features);

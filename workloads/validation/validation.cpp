@@ -141,6 +141,7 @@ class TableReader {
     result_.kind = kind.name();
     result_.baseline_kind = kind.baseline();
     result_.columns = table.columns();
+    result_.model = enum_name(context.model());
   }
 
   TableValidation read() {
@@ -153,7 +154,7 @@ class TableReader {
         continue;
       }
       if (more) take(row);
-      if (options_.progress && table_.rows_read() % 256 == 0) options_.progress(table_.rows_read());
+      if (options_.progress && table_.rows_read() % 16 == 0) options_.progress(table_.rows_read());
     }
     if (table_.rows_read() == 0) throw UserError(Origin(table_.file(), 1, 0), "the table has a header and no rows");
     filters_.check(table_, group_keys_);
@@ -326,6 +327,23 @@ double ValidatedRow::error() const {
   double nearest = predicted_us;
   if (interval_us) nearest = std::clamp(measured_us, interval_us->first, interval_us->second);
   return nearest / measured_us - 1;
+}
+
+void set_beside(TableValidation& table, const TableValidation& other) {
+  std::unordered_map<std::int64_t, const ValidatedRow*> known;
+  for (const ValidatedRow& row : other.predicted) known.emplace(row.number, &row);
+  std::vector<ErrorCollector> groups(table.groups.size());
+  ErrorCollector all;
+  for (ValidatedRow& row : table.predicted) {
+    const auto found = known.find(row.number);
+    if (found == known.end()) continue;
+    row.other_us = scored(*found->second);
+    groups[row.group].add(*row.other_us, row.measured_us, row.min_us, row.max_us);
+    if (!row.interval_us) all.add(*row.other_us, row.measured_us, row.min_us, row.max_us);
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) table.groups[i].other = groups[i].summary();
+  table.other_overall = all.summary();
+  table.other_model = other.model;
 }
 
 RowFilter RowFilter::parse(const std::string& text) {

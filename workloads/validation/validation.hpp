@@ -35,6 +35,7 @@ struct RowGroup {
   std::vector<Label> keys;   // phase, op, ...
   bool is_interval = false;  // settings left open: gates nothing
   ErrorSummary errors, baseline;
+  std::optional<ErrorSummary> other;             // of the other model, on the rows that both predict
   std::optional<double> interval_width;          // mean of slowest / fastest - 1 over the settings that fit
   std::optional<double> leave_one_set_out_mape;  // of the calibration's records, where there is one
 };
@@ -47,6 +48,7 @@ struct ValidatedRow {
   double predicted_us = 0;
   double baseline_us = 0;
   std::optional<double> min_us, max_us;
+  std::optional<double> other_us;  // as the other model predicts it
   std::optional<std::pair<double, double>> interval_us;
   // predicted / measured - 1; with an interval the distance to it.
   double error() const;
@@ -71,8 +73,11 @@ struct TableValidation {
   std::vector<ValidatedRow> predicted;
   std::vector<SkippedRow> skipped;
   std::vector<std::string> reasons;
-  std::vector<RowGroup> groups;                  // by device, data type, keys, class
-  ErrorSummary overall, baseline;                // of the rows that gate
+  std::vector<RowGroup> groups;    // by device, data type, keys, class
+  ErrorSummary overall, baseline;  // of the rows that gate
+  std::string model = "analytic";  // that predicted
+  std::string other_model;         // that stands beside it; empty: none
+  std::optional<ErrorSummary> other_overall;
   std::optional<double> leave_one_set_out_mape;  // over the groups that have one, weighted by rows
   std::vector<std::string> columns;
   std::vector<KeptRow> kept;  // one a row, predicted and skipped in the table's order; only with keeps_rows
@@ -80,6 +85,9 @@ struct TableValidation {
 
 // Throws UserError for what concerns the table as a whole, and for a filter that nothing in it can satisfy.
 TableValidation validate_table(CsvReader table, ValidationContext& context, const ValidationOptions& options = {});
+
+// Another model's predictions of the same table stand beside the table's own.
+void set_beside(TableValidation& table, const TableValidation& other);
 
 // The tables as text for a terminal.
 std::string to_text(const TableValidation& table);

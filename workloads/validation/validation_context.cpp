@@ -31,6 +31,11 @@ const FoundDevice& ValidationContext::device(std::string_view name) {
     const std::string name = "devices/" + canonical;
     FoundDevice found = load_device(path_of(name), overrides(name), library_);
     found.name = canonical;
+    found.model = model_;
+    if (model_ == KernelModel::detailed) {
+      found.cache = cache_;
+      if (cache_) found.key = device_key(found.spec);
+    }
     device = std::make_shared<const FoundDevice>(std::move(found));
   }
   return *device;
@@ -70,6 +75,17 @@ ConfigValue ValidationContext::config(const std::string& name) {
 ConfigValue ValidationContext::written_config(const std::string& name) {
   const std::string path = path_of(name);
   return lasting_memo<ConfigValue>("written:" + path, [&] { return load_config(path, {}, library_); });
+}
+
+void ValidationContext::set_model(KernelModel model) {
+  model_ = model;
+  devices_.clear();
+  memos_.clear();
+}
+
+void ValidationContext::set_cache(std::shared_ptr<DetailedCache> cache) {
+  cache_ = std::move(cache);
+  devices_.clear();
 }
 
 void ValidationContext::set_overrides(const std::string& name, std::vector<std::string> overrides) {

@@ -11,11 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hw_models/kernel_model.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
 
 namespace warploom {
 
+class DetailedCache;  // hw_models/detailed_cache.hpp
 class DeviceLookup;
 struct FoundDevice;  // workloads/device_lookup.hpp: name (canonical), spec, config
 
@@ -47,6 +49,12 @@ class ValidationContext {
   void set_overrides(const std::string& name, std::vector<std::string> overrides);
   std::vector<std::string> overrides(const std::string& name) const;
 
+  // What times kernels from now on.
+  void set_model(KernelModel model);
+  KernelModel model() const { return model_; }
+  // Where the detailed model's results are kept; none: nowhere.
+  void set_cache(std::shared_ptr<DetailedCache> cache);
+
   // Remembers what `make` returns under the key until the overrides change: networks, planners, models.
   template <class Value>
   const Value& memo(const std::string& key, const std::function<Value()>& make) {
@@ -74,6 +82,8 @@ class ValidationContext {
   std::string path_of(const std::string& name) const;
 
   Library library_;
+  KernelModel model_ = KernelModel::analytic;
+  std::shared_ptr<DetailedCache> cache_;
   std::unique_ptr<DeviceLookup> lookup_;
   std::unordered_map<std::string, std::vector<std::string>> overrides_;          // by file or folder
   std::unordered_map<std::string, std::string> own_devices_;                     // canonical name -> path

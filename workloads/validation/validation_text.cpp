@@ -74,20 +74,22 @@ std::string title_of(const RowGroup& group, Detail detail) {
 struct Line {
   ErrorSummary errors, baseline;
   std::optional<double> left_out;
+  std::optional<ErrorSummary> other;
 };
 
 Line merged(const TableValidation& table, const std::vector<std::size_t>& groups) {
   if (groups.size() == 1) {
     const RowGroup& group = table.groups[groups.front()];
-    return {group.errors, group.baseline, group.leave_one_set_out_mape};
+    return {group.errors, group.baseline, group.leave_one_set_out_mape, group.other};
   }
-  ErrorCollector errors, baseline;
+  ErrorCollector errors, baseline, other;
   for (const ValidatedRow& row : table.predicted) {
     if (std::ranges::find(groups, row.group) == groups.end()) continue;
     errors.add(row.predicted_us, row.measured_us, row.min_us, row.max_us);
     baseline.add(row.baseline_us, row.measured_us);
+    if (row.other_us) other.add(*row.other_us, row.measured_us, row.min_us, row.max_us);
   }
-  Line line{errors.summary(), baseline.summary(), 0.0};
+  Line line{errors.summary(), baseline.summary(), 0.0, other.summary()};
   for (const std::size_t index : groups) {
     const RowGroup& group = table.groups[index];
     if (!group.leave_one_set_out_mape) line.left_out.reset();
@@ -122,26 +124,33 @@ std::vector<std::pair<std::string, Line>> lines_of(const TableValidation& table)
 std::string errors_of(const TableValidation& table) {
   const bool has_band = std::any_of(table.predicted.begin(), table.predicted.end(),
                                     [](const auto& row) { return row.min_us.has_value(); });
-  std::vector<std::string> header = {"", "rows", "MAPE", "median", "p90", "bias"};
+  const bool has_other = !table.other_model.empty();
+  const bool has_records = table.model == "analytic";
+  std::vector<std::string> header = {"", "rows", has_other ? table.model : "MAPE", "median", "p90", "bias"};
   if (has_band) header.emplace_back("in band");
+  if (has_other) header.push_back(table.other_model);
+  if (has_other && has_band) header.emplace_back("in band");
   header.emplace_back(baseline_title(table.baseline_kind));
-  header.emplace_back("leave-one-out");
+  if (has_records) header.emplace_back("leave-one-out");
   TextTable text(header);
-  const auto line = [&](const std::string& title, const ErrorSummary& errors, const ErrorSummary& baseline,
-                        std::optional<double> left_out) {
+  const auto add = [&](const std::string& title, const Line& line) {
+    const ErrorSummary& errors = line.errors;
     std::vector<std::string> cells = {title,
                                       count_of(errors.rows),
                                       percent(errors.mape),
                                       percent(errors.median_ape),
                                       percent(errors.p90_ape),
                                       signed_percent(errors.bias)};
+    const ErrorSummary other = line.other.value_or(ErrorSummary());
     if (has_band) cells.push_back(percent(errors.inside_band));
-    cells.push_back(percent(baseline.mape));
-    cells.push_back(percent(left_out));
+    if (has_other) cells.push_back(percent(other.mape));
+    if (has_other && has_band) cells.push_back(percent(other.inside_band));
+    cells.push_back(percent(line.baseline.mape));
+    if (has_records) cells.push_back(percent(line.left_out));
     text.add(std::move(cells));
   };
-  for (const auto& [title, shown] : lines_of(table)) line(title, shown.errors, shown.baseline, shown.left_out);
-  line("all", table.overall, table.baseline, table.leave_one_set_out_mape);
+  for (const auto& [title, line] : lines_of(table)) add(title, line);
+  add("all", {table.overall, table.baseline, table.leave_one_set_out_mape, table.other_overall});
   return text.to_string();
 }
 
@@ -208,7 +217,8 @@ std::string own_cells(const TableValidation& table, const KeptRow& kept, const s
   return text;
 }
 
-void add_rows(const TableValidation& table, const std::vector<std::string>& columns, std::string& text) {
+void add_rows(const TableValidation& table, const std::vector<std::string>& columns, bool has_other,
+              std::string& text) {
   std::size_t predicted = 0;
   std::size_t skipped = 0;
   for (const KeptRow& kept : table.kept) {
@@ -225,10 +235,12 @@ void add_rows(const TableValidation& table, const std::vector<std::string>& colu
                           number_text(row.predicted_us), row.interval_us ? number_text(interval.first) : "",
                           row.interval_us ? number_text(interval.second) : "", number_text(row.error()),
                           number_text(row.baseline_us));
+      if (has_other) text += "," + (row.other_us ? number_text(*row.other_us) : std::string());
     } else {
       const SkippedRow& row = table.skipped[skipped++];
       text += fmt::format("{},{},{},{},,,,,,,,,,,,{}", csv_cell(table.file), table.kind, row.number, row.line,
                           csv_cell(table.reasons[row.reason]));
+      if (has_other) text += ",";
     }
     text += own_cells(table, kept, columns) + "\n";
   }
@@ -244,6 +256,10 @@ std::string to_text(const TableValidation& table) {
     text += "\n" + errors_of(table) + "\n";
     text += intervals_of(table);
     text += fmt::format("  * {}\n", baseline_note(table.baseline_kind));
+    if (!table.other_model.empty()) {
+      text += fmt::format("  {} and {}: mean absolute errors of the two models on the rows that {} predicts\n",
+                          table.model, table.other_model, table.model);
+    }
   }
   return text + skipped_of(table);
 }
@@ -258,9 +274,12 @@ std::string rows_as_csv(const std::vector<TableValidation>& tables) {
   std::string text =
       "file,kind,row,line,device,dtype,size_class,set,labels,measured_us,predicted_us,fastest_us,slowest_us,error,"
       "baseline_us,skipped";
+  const auto other = std::ranges::find_if(tables, [](const auto& table) { return !table.other_model.empty(); });
+  const bool has_other = other != tables.end();
+  if (has_other) text += fmt::format(",{}_us", other->other_model);
   for (const std::string& column : columns) text += "," + csv_cell("table." + column);
   text += "\n";
-  for (const TableValidation& table : tables) add_rows(table, columns, text);
+  for (const TableValidation& table : tables) add_rows(table, columns, has_other, text);
   return text;
 }
 

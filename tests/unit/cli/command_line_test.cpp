@@ -108,6 +108,27 @@ TEST(CommandLine, ANegativeSizeNamesItsOption) {
   EXPECT_THAT(came.errors, StartsWith("error: `--bytes`: expected a size of at least 0 B, got `-1GiB`"));
 }
 
+TEST(CommandLine, WhatOnlyTheDetailedModelHasIsRefusedByTheAnalyticOne) {
+  const std::vector<std::string> kernel = {"kernel", "gemm", "--device", "h100", "-m", "8", "-n", "8", "-k", "8"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    return run(more);
+  };
+  EXPECT_THAT(with({"--sms", "all"}).errors, StartsWith("error: `--sms` needs `--model detailed`"));
+  EXPECT_THAT(with({"--timeline", "x"}).errors, StartsWith("error: `--timeline` needs `--model detailed`"));
+  EXPECT_THAT(with({"--model", "detialed"}).errors, HasSubstr("did you mean `detailed`?"));
+  EXPECT_THAT(with({"--ideal", "hmb"}).errors, HasSubstr("did you mean `hbm`?"));
+  EXPECT_EQ(with({"--ideal", "hbm"}).exit_code, 0);
+}
+
+TEST(CommandLine, AProgramThatIsNotThereIsTold) {
+  const auto came = run({"kernel", "program", "nowhere", "--device", "h100"});
+  EXPECT_EQ(came.exit_code, 2);
+  EXPECT_THAT(came.errors, StartsWith("error: there is no file `nowhere`"));
+  EXPECT_THAT(run({"kernel", "program", "/"}).errors, HasSubstr("`/` is a folder"));
+  EXPECT_THAT(run({"kernel", "program"}).errors, HasSubstr("needs a file of instructions"));
+}
+
 TEST(CommandLine, AModelIsNoExperiment) {
   const auto came = run({"run", "mixtral_8x7b"});
   EXPECT_EQ(came.exit_code, 2);

@@ -28,6 +28,11 @@ TEST_F(ConfigNotes, AValueHasTheCommentOfItsLine) {
   EXPECT_EQ(note("memory.reached").origin.line(), 3);
 }
 
+TEST_F(ConfigNotes, AFitWithItsDateAndTableIsMeasured) {
+  write("device.yaml", "reached: 0.88   # [fit 2026-11-30 gemm.csv] as calibrate writes it\n");
+  EXPECT_EQ(note("reached").kind, SourceKind::measured);
+}
+
 TEST_F(ConfigNotes, AMapOnOneLineSharesItsComment) {
   write("device.yaml", "tensor: {bf16: 4096, fp8: 8192}   # [announced] keynote\n");
   EXPECT_EQ(note("tensor.fp8").kind, SourceKind::announced);

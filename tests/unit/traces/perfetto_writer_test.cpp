@@ -142,5 +142,24 @@ TEST(PerfettoWriter, TellsWhenTheFileCannotBeWritten) {
   EXPECT_THROW(write_perfetto(hand.program, hand.timeline, out), UserError);
 }
 
+TEST(PerfettoWriter, GivesSpansOfALaneThatOverlapTracksOfTheirOwn) {
+  LaneGroup group;
+  group.name = "a block";
+  group.lanes = {"warp 0", "copies"};
+  group.spans = {{1, "A", 10, 30}, {1, "B", 20, 40}, {1, "A", 30, 35}, {0, "wgmma", 5, 7}, {0, "nothing", 9, 9}};
+  std::ostringstream out;
+  write_perfetto({group, group}, out);
+  const auto trace = testing::TraceReader::read(out.str());  // throws if slices of a track overlap
+  EXPECT_THAT(trace.processes, ElementsAre(Pair(1, "a block"), Pair(5, "a block")));
+  EXPECT_EQ(trace.threads.at(2), "warp 0");
+  EXPECT_EQ(trace.threads.at(4), "copies (2)");
+  EXPECT_EQ(trace.slices.size(), 8U);
+}
+
+TEST(PerfettoWriter, SaysThatADiskTakesNoPicture) {
+  std::ofstream full("/dev/full");
+  EXPECT_THROW(write_perfetto({LaneGroup{"a block", {"warp 0"}, {{0, "fma", 0, 1}}}}, full), UserError);
+}
+
 }  // namespace
 }  // namespace warploom

@@ -10,14 +10,14 @@
 #include <array>
 #include <optional>
 
-#include "hw_models/kernels.hpp"
+#include "hw_models/analytic_timer.hpp"
 #include "hw_models/kernels/activation.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/embedding.hpp"
 #include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/rotary.hpp"
-#include "hw_models/kernels/streaming_family.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "workloads/device_lookup.hpp"
@@ -140,15 +140,10 @@ class LlmLayerOpsTable final : public TableKind {
     result.group = {{"op", operation}};
     // A profiler measures kernels alone, in whole microseconds, among the other operators of their layer: weights are
     // not in the L2, what the operator before has just written is.
-    const auto kernel_us = [](const Kernel& kernel, const DeviceSpec& spec) {
-      const KernelFamily& family = kernel_family(kernel.family);
-      family.check(kernel);
-      return family.cost(kernel, spec).duration.microseconds();
-    };
     if (const auto layer = linear_layer(operation, shard)) {
       const Kernel kernel = gemm(*layer);
       result.size_class = gemm_size_class(layer->m, layer->n, layer->k, result.measured_us);
-      result.predicted_us = kernel_us(kernel, in_a_layer_of_products(device.spec));
+      result.predicted_us = alone_us(kernel, device, in_a_layer_of_products(device.spec), LaunchMode::stream);
       add_features(kernel, result.baseline);
       result.fold_key = fmt::format("{} x {}", layer->n, layer->k);
       return result;
@@ -160,7 +155,7 @@ class LlmLayerOpsTable final : public TableKind {
     const int times =
         operation == "add" && row.optional_text("model").value_or("").find("phi") != std::string_view::npos ? 2 : 1;
     result.size_class = result.measured_us < 10 ? "under 10 us" : "10 us and more";
-    result.predicted_us = times * kernel_us(*kernel, device.spec);
+    result.predicted_us = times * alone_us(*kernel, device, device.spec, LaunchMode::stream);
     for (int i = 0; i < times; ++i) add_features(*kernel, result.baseline);
     result.fold_key = fmt::format("{}", shard.width);
     return result;

@@ -23,7 +23,7 @@ namespace {
 
 // One of many in a captured graph, from start to end: no gap.
 double kernel_us(const QuantizeShape& shape, const FoundDevice& device) {
-  return benchmark_us(quantize(shape), device, LaunchMode::graph) - device.spec.launch.graph.microseconds();
+  return alone_us(quantize(shape), device, device.spec, LaunchMode::graph);
 }
 
 double search_us(QuantizeShape shape, const FoundDevice& device) {

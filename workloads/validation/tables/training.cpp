@@ -31,7 +31,7 @@ std::shared_ptr<const Machine> machine_of(const TrainingMachine& named, std::int
         load_config(named.cluster, merged("clusters", named.cluster_overrides), context.library()), diagnostics);
     spec.device =
         load_device("devices/" + named.device, merged("devices", named.device_overrides), context.library()).spec;
-    Cluster cluster = make_cluster(spec, devices, DataType::bf16, diagnostics);
+    Cluster cluster = make_cluster(spec, devices, {}, diagnostics);
     diagnostics.throw_if_any();
     auto machine = std::make_shared<Machine>(std::move(cluster.machine));
     return std::shared_ptr<const Machine>(std::move(machine));

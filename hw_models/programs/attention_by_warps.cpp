@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of mma.sync (FlashAttention-2, FlashInfer, Triton): all warps of a block copy, multiply and do the softmax
+// in turns; keys arrive during the softmax of the tile before, values during the product with the keys.
+#include <algorithm>
+
+#include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/programs/attention_work.hpp"
+
+namespace warploom {
+
+namespace {
+
+enum { q, k_full, v_full, all };  // rings
+
+class WarpAttention {
+ public:
+  explicit WarpAttention(const AttentionWork& work)
+      : work_(work),
+        rows_(std::max<std::int64_t>(work.rows * most_warps <= 16 * most_warps ? 16 : work.rows / most_warps, 16)),
+        keys_(work.rows <= 16 ? std::max<std::int64_t>(work.columns / most_warps, 8) : work.columns),
+        warps_(work.rows <= 16 ? most_warps : work.rows / rows_),
+        scores_(std::max<std::int64_t>(rows_ * keys_ / 32, 1)),
+        outputs_(rows_ * work.v / 32) {}
+
+  KernelProgram program() const {
+    KernelProgram program = attention_base(work_, "mma", 1);
+    const auto warps = static_cast<int>(warps_);
+    program.rings = {{"Q", warps, 1, 0, 0}, {"K", warps, 1, 0, 0}, {"V", warps, 1, 0, 0}, {"all", warps, 0, 0, 0}};
+    program.shared_memory = Bytes(work_.rows * work_.d * 2 + work_.key_room() + work_.value_room());
+    const auto registers = std::clamp<std::int64_t>(scores_ * 3 / 2 + outputs_ + 80, 64, 255);
+    program.roles = {{"warps", warps, static_cast<int>(registers), code().list()}};
+    return program;
+  }
+
+ private:
+  static constexpr std::int64_t most_warps = 4;
+  static constexpr std::int64_t chunks = 2;  // of a product, each with its fragments: coarser than the code's own
+
+  // Rows of pages are found in their table first (vLLM's fork, resolve_thread_kv_page_slice_offset): from the L2
+  // for the keys, and the L1 has the line for the values.
+  Code copy(int stream, std::int64_t bytes, int ring) const {
+    const std::int64_t own = std::max<std::int64_t>(bytes / warps_, 1);
+    constexpr std::int64_t table_line = 128;
+    constexpr std::int64_t place = 40;  // two divisions by the page size
+    Code code;
+    if (work_.is_paged && stream == AttentionWork::keys) {
+      code.add({.op = Op::load, .bytes = table_line, .stream = AttentionWork::pages, .waits = true}).alu(place);
+    }
+    if (work_.is_paged && stream == AttentionWork::values) code.shared_load(table_line, true).alu(place);
+    return code.alu((work_.is_paged ? 3 : 1) * round_up(own, 512)).copy(stream, own, ring);
+  }
+
+  // Fragments of B (and A) from shared memory, converted if they are narrow, and their products.
+  Code product(std::int64_t n, std::int64_t k, std::int64_t a_bytes) const {
+    const std::int64_t fragments = n * k * work_.stored_bytes() / chunks;
+    Code code;
+    for (std::int64_t i = 0; i < chunks; ++i) {
+      code.shared_load(fragments + a_bytes / chunks, i == 0);
+      // FlashInfer's fast_dequant_f8f16x4: six instructions for four elements, and a multiplication.
+      if (work_.converts()) code.alu(n * k / chunks / 32 * 3 / 2).fma(n * k / chunks / 64);
+      code.add({.op = Op::mma,
+                .count = std::max<std::int64_t>(rows_ / 16 * round_up(n, 8) * round_up(k, work_.depth()) / chunks, 1),
+                .m = 16,
+                .n = 8,
+                .k = static_cast<int>(work_.depth()),
+                .type = work_.tiling.product});
+    }
+    return code;
+  }
+
+  // Row maxima and sums are chains of one register a row; exponentials have their scaling among them.
+  Code softmax() const {
+    constexpr std::int64_t reduction = 12;  // two rows among four lanes, twice where a warp has more rows
+    const std::int64_t chains = rows_ / 8;
+    const std::int64_t chained = std::max<std::int64_t>(scores_ / chains, 1);
+    Code code;
+    code.add({.op = Op::alu, .count = chained, .waits = true}).alu(scores_ - chained);
+    code.add({.op = Op::alu, .count = reduction * rows_ / 16, .waits = true});
+    code.fma(outputs_).mixed(scores_ + rows_ / 8, scores_, 0);  // the results so far go to the new maximum
+    return code.add({.op = Op::fma, .count = chained, .waits = true}).fma(scores_ - chained).alu(scores_ / 2);
+  }
+
+  Code code() const {
+    constexpr std::int64_t setup = 100;
+    const std::int64_t query_rows = rows_ * work_.d * 2;
+    const Code qk = product(keys_, work_.d, query_rows);
+    const Code pv = product(work_.v, keys_, 0);
+    const Code copy_keys = copy(AttentionWork::keys, work_.key_bytes, k_full);
+    const bool has_values = work_.value_bytes > 0;
+    Code step;  // keys are there; the values are on their way until the product is done
+    step.wait(k_full).sync(all);
+    if (has_values) step.add(copy(AttentionWork::values, work_.value_bytes, v_full));
+    step.add(qk).drain();
+    Code masks;
+    if (work_.shape.causal) masks.alu(3 * scores_);  // columns, compares, selections
+    Code rest;
+    rest.add(softmax()).add(pv);
+    Code code;
+    code.alu(setup).load(AttentionWork::pages, 32).use().alu(setup).load(AttentionWork::pages, 32).use();
+    code.add(copy(AttentionWork::queries, work_.query_bytes, q)).add(copy_keys).wait(q).main_loop(0, 1).add(step);
+    if (has_values) code.wait(v_full);
+    code.sync(all).add(copy_keys).add(rest).end().add(step);
+    code.add(masks);
+    if (has_values) code.wait(v_full).sync(all);
+    code.add(rest).drain();
+    return code.add(attention_results(work_, outputs_, work_.result_bytes / warps_, all));
+  }
+
+  const AttentionWork& work_;
+  std::int64_t rows_;  // of a warp
+  std::int64_t keys_;
+  std::int64_t warps_;
+  std::int64_t scores_;   // a lane
+  std::int64_t outputs_;  // a lane
+};
+
+}  // namespace
+
+KernelProgram attention_by_warps(const AttentionShape& shape, const DeviceSpec& device) {
+  const AttentionWork work = attention_work(shape, device, attention_tiling(shape, device));
+  return WarpAttention(work).program();
+}
+
+}  // namespace warploom

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of one attention operation.
+#include "hw_models/programs/attention_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/programs/attention_backward_program.hpp"
+#include "hw_models/programs/attention_serving.hpp"
+#include "hw_models/programs/attention_work.hpp"
+
+namespace warploom {
+
+namespace {
+
+enum class Style { warps, groups, block };
+
+Style style_of(const DeviceSpec& device) {
+  const bool has_roles = device.architecture.attention.is_pipelined;
+  if (!has_roles || device.architecture.pipeline.tensor_unit == TensorUnit::mma) return Style::warps;
+  return device.architecture.pipeline.tensor_unit == TensorUnit::wgmma ? Style::groups : Style::block;
+}
+
+AttentionTiling tiling_of(const AttentionShape& shape, const DeviceSpec& device) {
+  switch (style_of(device)) {
+    case Style::groups:
+      return tiling_of_groups(shape, device);
+    case Style::block:
+      return tiling_of_block(shape, device);
+    default:
+      return attention_tiling(shape, device);
+  }
+}
+
+KernelProgram main_program(const AttentionShape& shape, const DeviceSpec& device) {
+  switch (style_of(device)) {
+    case Style::groups:
+      return attention_by_groups(shape, device);
+    case Style::block:
+      return attention_by_block(shape, device);
+    default:
+      return attention_by_warps(shape, device);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelProgram> attention_programs(const AttentionShape& shape, const DeviceSpec& device) {
+  if (shape.backward) return attention_backward_programs(shape, device);
+  const AttentionTiling tiling = tiling_of(shape, device);
+  std::vector<KernelProgram> programs;
+  if (shape.serving) {
+    programs.push_back(cache_write_program(shape, device));
+    if (device.architecture.attention.is_pipelined) programs.push_back(planning_program(shape, device));
+  }
+  if (tiling.product != shape.type) programs.push_back(query_narrowing_program(shape, tiling.product, device));
+  const bool copies = shape.serving && tiling.is_decode && tiling.packs &&
+                      device.architecture.attention.decode.copies_groups && shape.batch > 1 && shape.kv_heads > 1;
+  if (copies) programs.push_back(query_copy_program(shape, device));
+  programs.push_back(main_program(shape, device));
+  if (tiling.parts > 1) programs.push_back(combine_program(shape, tiling, device));
+  if (copies) programs.push_back(query_copy_program(shape, device));
+  return programs;
+}
+
+}  // namespace warploom

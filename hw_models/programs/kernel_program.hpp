@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel as its blocks run it: roles of warps, the barriers between them, and where their traffic comes from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw_models/programs/instruction.hpp"
+#include "sim/core/units.hpp"
+
+namespace warploom {
+
+// Barriers used in turn (mbarrier): phase i is over when `arrivals` have come for it. The i-th wait of a warp is for
+// phase i. Arrivals may be ends of copies or of a block's products: `copies` and `products` say how many of them a warp
+// that issues them brings in a phase.
+struct Ring {
+  std::string name;
+  int arrivals = 1;
+  int copies = 0;
+  int products = 0;
+  int free_at_start = 0;  // phases that are over before the block starts: the stages of an empty pipeline
+};
+
+// One tensor's traffic. (Not `Stream`, nor `Role` below: sim/work/program.hpp has those.)
+struct TileStream {
+  std::string name;
+  double from_memory = 1;       // share of its bytes that the L2 does not have
+  double cluster = 1;           // blocks that share one read from the L2
+  bool has_short_rows = false;  // its tiles' rows are a line or two long: each opens another page of the memory
+};
+
+// Warps of a block that do the same.
+struct WarpRole {
+  std::string name;
+  int warps = 1;
+  int registers = 32;  // a thread
+  std::vector<Instruction> code;
+};
+
+// Blocks that follow one another in the order of dispatch and do the same work.
+struct BlockGroup {
+  std::int64_t blocks = 1;
+  std::int64_t turns = 1;  // of loops whose count is 0
+  friend bool operator==(const BlockGroup&, const BlockGroup&) = default;
+};
+
+struct KernelProgram {
+  std::string name;
+  std::vector<WarpRole> roles;
+  std::vector<Ring> rings;
+  std::vector<TileStream> streams;
+  std::vector<BlockGroup> blocks;
+  Bytes shared_memory{0};      // of a block
+  int tensor_columns = 0;      // of tensor memory, of a block
+  bool is_persistent = false;  // as many blocks as fit, each for several tiles
+  Bytes footprint{0};          // that it reads, all blocks together: beyond half of a split L2 some of it is far
+  DataType type = DataType::bf16;
+  Flops flops{0};  // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
+
+  int warps() const;      // of a block
+  int registers() const;  // of a block
+  std::int64_t block_count() const;
+};
+
+}  // namespace warploom

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of a fused mixture, as serving engines launch them one after another.
+//
+// A grouped product is one launch whose blocks are the tiles of all experts: as many rows of tiles as the loads need,
+// an expert's weights read from memory by the first of its row tiles and found in the L2 by the others. vLLM@v0.17
+// (fused_moe.py, moe_align_sum_kernels.cu): scores to weights, one block that counts and sorts assignments by expert,
+// product, activation, product, sum over a token's experts; narrow types are quantised before each product. Others
+// (CUTLASS and TensorRT-LLM's fused kernels) copy rows together first instead of gathering them.
+#include "hw_models/programs/moe_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/l2_residency.hpp"
+#include "hw_models/kernels/moe.hpp"
+#include "hw_models/kernels/moe_loads.hpp"
+#include "hw_models/kernels/moe_tiles.hpp"
+#include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/programs/gemm_program.hpp"
+#include "hw_models/programs/streaming_program.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr ElementWork swiglu{17, 6, 2};  // x / (1 + exp(-x)) times the gate, as plan_activation()
+
+class Mixture {
+ public:
+  Mixture(const MoeShape& shape, const DeviceSpec& device) : shape_(shape), device_(device), loads_(moe_loads(shape)) {
+    const MoeConstants& constants = device.architecture.moe;
+    tile_ = moe_tile(shape, loads_.busy > 0 ? loads_.rows / loads_.busy : 1, constants);
+    row_tiles_ = std::max<std::int64_t>(std::llround(loads_.tiles(tile_.rows)), 1);
+    gathers_ = constants.tile_rule != MoeTileRule::rows;
+    touched_rows_ = constants.touches_all_rows ? as_double(shape.tokens * shape.top_k) : loads_.rows;
+  }
+
+  std::vector<KernelProgram> programs() const {
+    const double gates = shape_.is_gated ? 2 : 1;
+    const double value = bits(shape_.type) / 8.0;
+    const double narrow = bits(shape_.product_type) / 8.0;
+    const bool is_narrow = bits(shape_.product_type) < bits(shape_.type);
+    const double tokens = as_double(shape_.tokens) * as_double(shape_.hidden);
+    const double rows = touched_rows_ * as_double(shape_.hidden);
+    const double inner = touched_rows_ * as_double(shape_.intermediate);
+    std::vector<KernelProgram> list;
+    list.push_back(scores());
+    list.push_back(sorting());
+    list.push_back(placing());
+    if (!gathers_) {
+      list.push_back(pass("permute", rows, value, is_narrow ? narrow : value, {1, 1, 0}));
+    } else if (is_narrow) {
+      list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
+    }
+    list.push_back(product("gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden));
+    list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
+    if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
+    list.push_back(product("down", shape_.hidden, shape_.intermediate));
+    const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
+    list.push_back(pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
+    return list;
+  }
+
+ private:
+  double cold(double bytes) const { return 1 - share_found_in_l2(Bytes(std::llround(bytes)), device_); }
+
+  // A token's experts by its scores: a warp a token, top_k rounds of the largest of all.
+  KernelProgram scores() const {
+    constexpr int warps = 4;
+    StreamingShape kernel;
+    kernel.name = "top k";
+    kernel.threads = warps * 32;
+    kernel.blocks = (shape_.tokens + warps - 1) / warps;
+    kernel.elements = as_double(warps * shape_.experts);
+    StreamingPass first;
+    first.reads = {{"scores", 4.0, 0}};
+    first.work = {7, 2, 1};
+    first.in_flight = static_cast<int>(std::clamp<std::int64_t>(shape_.experts / 32, 1, 16));
+    first.sum_over = SumOver::warp;
+    kernel.passes = {first};
+    StreamingPass round;
+    round.work = {0, 2, 0};
+    round.in_flight = first.in_flight;
+    round.sum_over = SumOver::warp;
+    round.sums = 2;
+    round.sum_work = {0, 2, 0};
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(shape_.top_k, 16); ++i) kernel.passes.push_back(round);
+    StreamingPass last;
+    last.writes = {{"weights", 8.0, 0}};
+    last.elements = as_double(warps * shape_.top_k);
+    kernel.passes.push_back(last);
+    return streaming_program(kernel);
+  }
+
+  // One block counts the assignments of each expert and adds the counts up.
+  KernelProgram sorting() const {
+    StreamingShape kernel;
+    kernel.name = "align";
+    kernel.threads = 1024;
+    kernel.elements = as_double(shape_.tokens * shape_.top_k);
+    StreamingPass count;
+    count.reads = {{"experts", 4.0, 0}, {"counts", 4.0, 0, true}};
+    count.work = {0, 4, 0};
+    count.sum_over = SumOver::block;
+    StreamingPass sums;
+    sums.reads = {{"counts", 4.0, 0, true}};
+    sums.work = {0, 4, 0};
+    sums.elements = as_double(shape_.experts);
+    sums.sum_over = SumOver::block;
+    StreamingPass blocks;
+    blocks.writes = {{"blocks", 4.0, 0}};
+    blocks.work = {0, 4, 0};
+    blocks.elements = as_double(row_tiles_);
+    kernel.passes = {count, sums, blocks};
+    return streaming_program(kernel);
+  }
+
+  KernelProgram placing() const {
+    StreamingPass place;
+    place.reads = {{"experts", 4.0, 0}, {"offsets", 4.0, 0}};
+    place.writes = {{"places", 4.0, 0}};
+    place.work = {0, 6, 0};
+    StreamingShape kernel = flat_kernel("sort", shape_.tokens * shape_.top_k, 256, place);
+    kernel.lookups = 1;
+    return streaming_program(kernel);
+  }
+
+  KernelProgram pass(const char* name, double elements, double read, double written, const ElementWork& work) const {
+    const double share = cold(elements * (read + written));
+    StreamingPass one;
+    one.reads = {{"in", read, share}};
+    one.writes = {{"out", written, share}};
+    one.work = work;
+    one.vector = 4;
+    return streaming_program(flat_kernel(name, std::max<std::int64_t>(std::llround(elements), 1), 256, one));
+  }
+
+  KernelProgram product(const char* name, std::int64_t columns, std::int64_t depth) const {
+    const auto tile_rows = static_cast<std::int64_t>(tile_.rows);
+    GemmShape shape{.m = row_tiles_ * tile_rows, .n = columns, .k = depth};
+    shape.input = shape_.product_type;
+    shape.weight = shape_.weight_type;
+    shape.output = shape_.type;
+    const GemmTile tile{static_cast<int>(tile_rows), static_cast<int>(tile_.columns)};
+    constexpr std::int64_t rows_of_a_group = 64;
+    const bool is_by_warps = tile_rows < rows_of_a_group ||
+                             device_.architecture.moe.most_flops_per_cycle < MoeConstants{}.most_flops_per_cycle;
+    const TensorUnit unit = is_by_warps ? TensorUnit::mma : device_.architecture.pipeline.tensor_unit;
+    KernelProgram program = gemm_programs(shape, gemm_blocking(tile, 1, shape), device_, unit).front();
+    program.name = fmt::format("{}, {}", name, program.name);
+    // Rows that a tile lacks are not read.
+    const double filled = std::min(loads_.rows / as_double(shape.m), 1.0);
+    const double column_tiles = std::ceil(as_double(columns) / tile_.columns);
+    const double rows_bytes = loads_.rows * as_double(depth) * bits(shape.input) / 8.0;
+    program.flops = Flops(program.flops.value() * filled);
+    for (TileStream& stream : program.streams) {
+      if (stream.name == "A") stream.from_memory = cold(rows_bytes) * filled * stream.cluster / column_tiles;
+      if (stream.name == "B") {
+        stream.from_memory = std::min(1.0, loads_.busy / as_double(row_tiles_) * stream.cluster);
+      }
+      if (stream.name == "C") stream.from_memory *= filled;
+    }
+    return program;
+  }
+
+  const MoeShape& shape_;
+  const DeviceSpec& device_;
+  MoeLoads loads_;
+  MoeTile tile_;
+  std::int64_t row_tiles_ = 1;  // of all experts
+  bool gathers_ = false;        // rows of tokens where they are, instead of copies of them
+  double touched_rows_ = 0;     // by the passes
+};
+
+}  // namespace
+
+KernelPlan plan_moe(const Kernel& kernel, const DeviceSpec& device) {
+  const MoeShape shape = moe_shape(kernel);
+  return {Mixture(shape, device).programs(), false};
+}
+
+}  // namespace warploom

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one SM of a device does in a cycle and how long it waits: all that the model of an SM knows of a device.
+#pragma once
+
+#include <array>
+
+#include "hw_models/device.hpp"
+#include "sim/work/data_type.hpp"
+
+namespace warploom::detailed {
+
+inline constexpr int sub_partitions = 4;
+
+struct SmRates {
+  double fma_interval;  // cycles between warp instructions of one sub-partition
+  double alu_interval;
+  double sfu_interval;
+  double shared_bytes;  // a cycle, of the SM
+  double tensor_memory_bytes;
+  double port_bytes;  // a cycle, from the L2 to this SM
+  double shared_latency;
+  double copy_latency;
+  double math_latency;
+  double sfu_latency;
+  double tensor_latency;
+  double barrier_latency;
+  double fetch_latency;  // of instructions, from the L2
+  double block_start;
+  double warp_products;  // share of the tensor rate that products of single warps reach
+  const DeviceSpec* device;
+  double tensor_flops(DataType type) const { return device->tensor_flops_per_cycle(type); }
+};
+
+SmRates rates_of(const DeviceSpec& device);
+
+}  // namespace warploom::detailed

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches something that comes again and again, and says when it takes as long as the time before, twice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "hw_models/detailed.hpp"
+
+namespace warploom::detailed {
+
+// One turn of it, or one wave.
+struct Repeated {
+  double cycles = 0;
+  SmCounts counts;
+};
+
+class Rotation {
+ public:
+  // Somebody else's: begins anew.
+  void follow(const void* whom, double now, const SmCounts& counts);
+  void restart(double now, const SmCounts& counts) { follow(whom_, now, counts); }
+  const void* whom() const { return whom_; }
+  // It has come round at `now`, skipped cycles included. `backlog`: cycles of work that waits at the memories; while it
+  // grows nothing is steady. `patience`: how many may differ before their mean has to do.
+  std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, int patience);
+
+ private:
+  const void* whom_ = nullptr;
+  double start_ = 0;
+  double last_ = 0;
+  double backlog_ = 0;
+  int alike_ = 0;
+  int seen_ = 0;
+  SmCounts then_;
+  double half_start_ = 0;  // of the second half of a long wait
+  SmCounts half_then_;
+};
+
+}  // namespace warploom::detailed
