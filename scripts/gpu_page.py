@@ -1,0 +1,155 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tables of docs/models/gpu.md and its figure from what `warploom validate --model both` finds.
+
+    gpu_page.py WARPLOOM [--data DIR]
+
+Between `<!-- errors -->` and `<!-- end -->` stand the errors of both models, between `<!-- ablation -->` and `<!-- end -->` what
+each mechanism is worth; the rest of the page stays.
+"""
+
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/models/gpu.md"
+FIGURE = ROOT / "docs/images/gpu_gemm.svg"
+TABLES = ("gemm", "gemm_quantized", "gemm_fp32_known_kernel", "attention", "mla", "moe", "quantize", "llm_layer_ops",
+          "memory_bound_fp32")
+DEVICES = ("a100_sxm", "h100_sxm", "b200_sxm", "l40s")
+# What a device file of its own says to switch a mechanism off.
+ABLATIONS = {
+    "latencies of memories, copies, barriers, products and block starts: none": {
+        "l2.latency": "1 cycles", "memory.latency": "1 cycles",
+        **{f"architecture.pipeline.{name}": "0 cycles" for name in (
+            "math_latency", "special_latency", "shared_latency", "tensor_latency", "copy_latency", "far_latency",
+            "barrier_latency", "block_start")}},
+    "power limit: none": {"power.limit": "1 MW"},
+    "parts of k: none": {"architecture.gemm.split_maximum": 1},
+    "clusters and pairs of SMs: none": {"architecture.gemm.multicast": 1},
+    "the L2: at the rate of every SM's port": {"l2.bytes_per_cycle_per_sm": 1024},
+    "tiles with short rows: at the memory's full rate": {"architecture.pipeline.short_rows": 1,
+                                                         "architecture.pipeline.short_row_writes": 1},
+    "tiles: 128 x 128 alone": {"architecture.gemm.tiles": "[{m: 128, n: 128}]"},
+}
+
+
+def validate(warploom, data, table, *options):
+    done = subprocess.run([warploom, "validate", table + ".csv", "--json", *options], capture_output=True, text=True, check=True,
+                          env={**os.environ, "WARPLOOM_DATA": data})
+    return json.loads(done.stdout)["tables"][0]
+
+
+def percent(value):
+    return f"{100 * value:.1f}%" if value is not None else "-"
+
+
+def errors(warploom, data):
+    rows = []
+    for table in TABLES:
+        found = validate(warploom, data, table, "--model", "both")
+        by_device = {}
+        for group in found["groups"]:
+            key = (group["device"], group.get("phase", ""))
+            by_device.setdefault(key, []).append(group)
+        for (device, phase), groups in sorted(by_device.items()):
+            count = sum(group["rows"] for group in groups)
+
+            def mean(of):
+                return sum(group["rows"] * of(group) for group in groups) / count
+
+            rows.append(f"| {table} | {device} {phase} | {count:,} | {percent(mean(lambda g: g['mape']))} | "
+                        f"{100 * mean(lambda g: g['bias']):+.1f}% | {percent(mean(lambda g: g['other']['mape']))} | "
+                        f"{percent(mean(lambda g: g['baseline_mape']))} |")
+    head = ["| table | device | rows | detailed | its bias | analytic | 3-parameter roofline, fitted |",
+            "|---|---|--:|--:|--:|--:|--:|"]
+    return "\n".join(head + rows)
+
+
+def ablation(warploom, data):
+    def row(name, changes):
+        cells = []
+        for device in DEVICES:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"{device}.yaml"
+                tree = {}
+                for key, value in changes.items():
+                    place = tree
+                    *parents, last = key.split(".")
+                    for parent in parents:
+                        place = place.setdefault(parent, {})
+                    place[last] = value
+                path.write_text(f"use: devices/{device}\nname: {device}\n" + yaml_of(tree, 0))
+                found = validate(warploom, data, "gemm", "--model", "detailed", "--where", f"device={device}", "--device", str(path))
+                cells.append(percent(found["overall"]["mape"]))
+        return f"| {name} | " + " | ".join(cells) + " |"
+
+    lines = ["| GEMM, BF16 | " + " | ".join(DEVICES) + " |", "|---|" + "--:|" * len(DEVICES), row("as it is", {})]
+    return "\n".join(lines + [row(name, changes) for name, changes in ABLATIONS.items()])
+
+
+def yaml_of(tree, depth):
+    text = ""
+    for key, value in tree.items():
+        text += "  " * depth + key + ":" + ("\n" + yaml_of(value, depth + 1) if isinstance(value, dict) else f" {value}\n")
+    return text
+
+
+def figure(warploom, data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        validate(warploom, data, "gemm", "--model", "detailed", "--rows", str(path))
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["predicted_us"]]
+    plt.rcParams.update({"svg.hashsalt": "warploom", "font.size": 9})
+    plot, axes = plt.subplots(2, 2, figsize=(8, 6), sharex=True, sharey=True)
+    for axis, device in zip(axes.flat, DEVICES):
+        own = [row for row in rows if row["device"] == device]
+        for size_class, colour in (("llm", "tab:blue"), ("other", "tab:orange"), ("skinny", "tab:green"), ("tiny", "tab:red")):
+            some = [row for row in own if row["size_class"] == size_class]
+            axis.scatter([float(row["measured_us"]) for row in some],
+                         [float(row["predicted_us"]) / float(row["measured_us"]) for row in some],
+                         s=3, color=colour, label=size_class, rasterized=True)
+        axis.axhline(1, color="black", linewidth=0.6)
+        axis.set(xscale="log", yscale="log", ylim=(0.4, 2.5), title=device)
+        axis.set_yticks([0.5, 0.7, 1, 1.4, 2], ["0.5", "0.7", "1", "1.4", "2"])
+        axis.minorticks_off()
+    axes[0, 0].legend(markerscale=3, fontsize=7)
+    for axis in axes[1]:
+        axis.set_xlabel("measured, us")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("predicted / measured")
+    plot.tight_layout()
+    plot.savefig(FIGURE, metadata={"Date": None}, dpi=110)
+
+
+def replace(text, mark, content):
+    return re.sub(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", lambda m: m.group(1) + content + "\n" + m.group(2), text, flags=re.S)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("warploom")
+    parser.add_argument("--data", default=os.environ.get("WARPLOOM_DATA", ""))
+    arguments = parser.parse_args()
+    warploom = str(Path(arguments.warploom).resolve())
+    text = PAGE.read_text(encoding="utf-8")
+    text = replace(text, "errors", errors(warploom, arguments.data))
+    text = replace(text, "ablation", ablation(warploom, arguments.data))
+    PAGE.write_text(text, encoding="utf-8")
+    figure(warploom, arguments.data)
+
+
+if __name__ == "__main__":
+    main()
