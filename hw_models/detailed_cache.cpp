@@ -166,7 +166,7 @@ DetailedCache::DetailedCache(std::string folder, std::string model)
 DetailedCache::~DetailedCache() {
   try {
     flush();
-  } catch (...) {  // a result that is not kept is played again
+  } catch (...) {  // NOLINT(bugprone-empty-catch): a result that is not kept is played again
   }
 }
 

@@ -64,8 +64,8 @@ class Reader {
     std::string text;
     for (one.remove_prefix(1); !one.empty(); one.remove_prefix(2)) {
       unsigned value = 0;
-      const auto [end, error] = std::from_chars(one.data(), one.data() + 2, value, 16);
-      if (error != std::errc() || end != one.data() + 2) is_good_ = false;
+      const auto [end, error] = std::from_chars(one.begin(), one.begin() + 2, value, 16);
+      if (error != std::errc() || end != one.begin() + 2) is_good_ = false;
       text += static_cast<char>(value);
     }
     return text;

@@ -85,6 +85,9 @@ GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& devi
   std::vector<Candidate> candidates;
   double least = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : device.architecture.gemm.tiles) {
+    // Serving engines are built with tiles of 128 x 128 and less (vLLM and SGLang's CUTLASS kernels; DeepGEMM's double
+    // sums leave room for no more).
+    if (shape.is_serving && tile.m * tile.n > 128 * 128) continue;
     const GemmBlocking blocking = gemm_blocking(tile, gemm_parts(tile, shape, device), shape);
     candidates.push_back({blocking, nominal_cycles(blocking, shape, device)});
     least = std::min(least, candidates.back().cycles);

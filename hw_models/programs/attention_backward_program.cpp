@@ -28,7 +28,6 @@ class Backward {
  public:
   Backward(const AttentionShape& shape, const DeviceSpec& device)
       : shape_(shape),
-        device_(device),
         rows_(device.architecture.attention.backward_tile_keys),
         columns_(device.architecture.attention.backward_tile_queries),
         width_(shape.head_dim + value_dim(shape)),
@@ -114,11 +113,11 @@ class Backward {
     if (is_group_) {
       what.m = 64;
       what.n = static_cast<int>(std::min<std::int64_t>(n, 256));
-      what.count = std::max<std::int64_t>(m * n * k / (64 * what.n * depth() * (warps / 4)), 1);
+      what.count = std::max<std::int64_t>(m * n * k / (std::int64_t{64} * what.n * depth() * (warps / 4)), 1);
     } else {
       what.m = 16;
       what.n = 8;
-      what.count = std::max<std::int64_t>(m * n * k / (16 * 8 * depth() * warps), 1);
+      what.count = std::max<std::int64_t>(m * n * k / (std::int64_t{16 * 8} * depth() * warps), 1);
     }
     return what;
   }
@@ -175,7 +174,6 @@ class Backward {
   }
 
   const AttentionShape& shape_;
-  const DeviceSpec& device_;
   std::int64_t rows_;
   std::int64_t columns_;
   std::int64_t width_;

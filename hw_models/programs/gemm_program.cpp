@@ -227,11 +227,19 @@ KernelProgram group_products(const Tiling& given) {
   Code multiply;
   multiply.add(product(t, Op::wgmma, 64, t.n, t.products * instructions));
   Code consumer = start(tma_indices, false);
-  consumer.main_loop(0, 1).wait(full).add(multiply);
-  if (t.steps > 1) {
-    consumer.main_loop(t.steps - 1, t.stages).wait(full).add(multiply).drain(1).arrive(empty).end();
+  consumer.main_loop(0, 1);
+  const bool is_promoted = t.shape.split_accumulator && bits(product_type(t.shape)) == 8;
+  if (is_promoted) {
+    // The Tensor Core's sums of a stage are scaled and added to those in FP32, by hand.
+    const std::int64_t sums = t.m * t.n / warps / 32;
+    consumer.main_loop(t.steps, t.stages).wait(full).add(multiply).drain().arrive(empty).fma(sums).end();
+  } else {
+    consumer.wait(full).add(multiply);
+    if (t.steps > 1) {
+      consumer.main_loop(t.steps - 1, t.stages).wait(full).add(multiply).drain(1).arrive(empty).end();
+    }
+    consumer.drain().arrive(empty);
   }
-  consumer.drain().arrive(empty);
   consumer.add(epilogue(t, 4 * groups, t.shape.accumulate)).sync(group);
   consumer.store_tile(c, t.c_bytes / warps).end();
   const auto registers = std::clamp<std::int64_t>(t.n * instructions / 2 + 60, 64, 240);

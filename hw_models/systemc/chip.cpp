@@ -22,7 +22,7 @@ namespace {
 using detailed::MemorySystem;
 using detailed::Sm;
 
-constexpr std::int64_t most_activations = 400'000'000;
+constexpr std::int64_t most_activations = 50'000'000;
 
 // SystemC's kernel is one a process: one simulation at a time, each in a context of its own, deleted behind it.
 class Context {

@@ -18,9 +18,9 @@ sc_core::sc_time cycles_from_now(double time) {
   return {std::max(0.0, std::ceil(time) - now_in_cycles()), sc_core::SC_PS};
 }
 
-// Rotations that may differ before their mean has to do.
-constexpr int most_turns = 64;
-constexpr int most_waves = 16;
+constexpr Steadiness turns{.tolerance = 2e-3, .patience = 10};
+// Blocks of a wave are out of step with one another.
+constexpr Steadiness waves{.tolerance = 0.01, .patience = 8};
 // [fit] cycles of an SM between the starts of warps of new blocks: the division of quantize.csv, blocks of 8 warps and
 // 6 KB, starts one each 340 cycles on H100, B200 and L40S alike.
 constexpr double warp_start = 42;
@@ -147,7 +147,7 @@ void Sm::end_warp(Warp& warp, double now) {
   std::erase_if(blocks_, [block](const auto& one) { return one.get() == block; });
   if (++wave_ends_ == places_) {
     wave_ends_ = 0;
-    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, most_waves);
+    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, waves);
     if (repeated && skip_waves(*repeated)) wave_.restart(now + skipped_, counts_);
   }
   take_block();
@@ -272,7 +272,7 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (rotation.whom() != &warp) return;
   if (is_last) return rotation.follow(nullptr, now, counts_);
   if (turn.left % turn.stages != 0) return;
-  const auto repeated = rotation.come_round(now + skipped_, memory_.backlog(now), counts_, most_turns);
+  const auto repeated = rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns);
   if (repeated && skip_turns(static_cast<std::size_t>(turn.depth), *repeated)) {
     rotation.restart(now + skipped_, counts_);
   }

@@ -17,9 +17,11 @@ void Rotation::follow(const void* whom, double now, const SmCounts& counts) {
   then_ = half_then_ = counts;
 }
 
-std::optional<Repeated> Rotation::come_round(double now, double backlog, const SmCounts& counts, int patience) {
+std::optional<Repeated> Rotation::come_round(double now, double backlog, const SmCounts& counts,
+                                             const Steadiness& steadiness) {
+  const int patience = steadiness.patience;
   const double cycles = now - start_;
-  const double tolerance = std::max(1.0, 2e-3 * cycles);
+  const double tolerance = std::max(1.0, steadiness.tolerance * cycles);
   const bool is_alike = std::abs(cycles - last_) <= tolerance && backlog - backlog_ <= std::max(4.0, 0.01 * cycles);
   alike_ = is_alike ? alike_ + 1 : 0;
   backlog_ = backlog;

@@ -15,6 +15,12 @@ struct Repeated {
   SmCounts counts;
 };
 
+// When rotations are alike: within a cycle or this share of them. After `patience` that were not, their mean has to do.
+struct Steadiness {
+  double tolerance = 0;
+  int patience = 0;
+};
+
 class Rotation {
  public:
   // Somebody else's: begins anew.
@@ -22,8 +28,8 @@ class Rotation {
   void restart(double now, const SmCounts& counts) { follow(whom_, now, counts); }
   const void* whom() const { return whom_; }
   // It has come round at `now`, skipped cycles included. `backlog`: cycles of work that waits at the memories; while it
-  // grows nothing is steady. `patience`: how many may differ before their mean has to do.
-  std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, int patience);
+  // grows nothing is steady.
+  std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, const Steadiness& steadiness);
 
  private:
   const void* whom_ = nullptr;
