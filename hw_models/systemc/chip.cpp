@@ -96,12 +96,23 @@ void play(const KernelProgram& program, const std::vector<std::unique_ptr<Sm>>& 
   }
 }
 
+// Before anything is played: what is thrown in a process of SystemC's passes for a mistake of ours.
+void check_types(const KernelProgram& program, const DeviceSpec& device) {
+  for (const WarpRole& role : program.roles) {
+    for (const Instruction& what : role.code) {
+      if (what.op == Op::mma || what.op == Op::wgmma || what.op == Op::tcgen05)
+        device.tensor_flops_per_cycle(what.type);
+    }
+  }
+}
+
 }  // namespace
 
 bool has_detailed_model() { return true; }
 
 DetailedResult simulate_detailed(const KernelProgram& program, const DeviceSpec& device, Frequency clock,
                                  const DetailedOptions& options) {
+  check_types(program, device);
   DetailedResult result;
   result.program = program.name;
   result.clock = clock;

@@ -137,6 +137,12 @@ TEST(Occupancy, IsTheLeastOfWhatTheLimitsAllow) {
   EXPECT_EQ(resident_blocks(program, testing::h100()), 2);
 }
 
+TEST(Detailed, RefusesATypeThatTheDeviceLacks) {
+  EXPECT_THROW(
+      play_kernel(gemm({.m = 64, .n = 64, .k = 64, .input = DataType::fp4}), testing::h100(), LaunchMode::graph),
+      UserError);
+}
+
 TEST(Detailed, SaysWhichWarpsWaitForEver) {
   KernelProgram program;
   program.name = "stuck";
