@@ -77,4 +77,9 @@ void write_pictures(const std::vector<DetailedResult>& programs, const std::stri
   write_whole_file(path, out.str());
 }
 
+std::string told_picture(const DetailedArguments& arguments) {
+  if (arguments.timeline.empty()) return {};
+  return fmt::format("\nOne block's warps and units: {} (open it in ui.perfetto.dev)\n", arguments.timeline);
+}
+
 }  // namespace warploom

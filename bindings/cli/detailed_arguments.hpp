@@ -44,5 +44,7 @@ class OpenCache {
 
 // The pictures of all programs, one after the other, for ui.perfetto.dev. Throws UserError.
 void write_pictures(const std::vector<DetailedResult>& programs, const std::string& path);
+// Where they stand; nothing where nobody asked for one.
+std::string told_picture(const DetailedArguments& arguments);
 
 }  // namespace warploom

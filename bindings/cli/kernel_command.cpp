@@ -157,7 +157,7 @@ void predict(const KernelFamily& family, const KernelArguments& arguments, Sessi
     report.band = band_of(report.prediction, device, arguments.type);
   }
   if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
-  session.console.print(arguments.as_json ? to_json(report) : to_text(report));
+  session.console.print(arguments.as_json ? to_json(report) : to_text(report) + told_picture(arguments.detailed));
 }
 
 // `-m` for `m`, `--kv-heads` for `kv_heads`.

@@ -61,7 +61,7 @@ void play(const ProgramArguments& arguments, Session& session) {
     report.played = play_plan(plan, report.spec, launch, options);
   }
   if (options.draws) write_pictures(report.played.programs, arguments.detailed.timeline);
-  session.console.print(arguments.as_json ? to_json(report) : to_text(report));
+  session.console.print(arguments.as_json ? to_json(report) : to_text(report) + told_picture(arguments.detailed));
 }
 
 }  // namespace
