@@ -10,7 +10,7 @@ KernelCost AnalyticTimer::cost(const Kernel& kernel) const {
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
   KernelCost cost = family.cost(kernel, device_);
-  const Time gap = launch_ == LaunchMode::graph ? device_.launch.graph : device_.launch.stream;
+  const Time gap = launch_gap(device_, launch_);
   if (gap > cost.duration) cost.bound_by = Bound::launch;
   cost.duration += gap;
   return cost;

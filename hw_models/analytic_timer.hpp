@@ -21,6 +21,10 @@ struct EnumNames<LaunchMode> {
                                                                        {LaunchMode::stream, "stream"}};
 };
 
+inline Time launch_gap(const DeviceSpec& device, LaunchMode launch) {
+  return launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
+}
+
 class AnalyticTimer final : public KernelTimer {
  public:
   AnalyticTimer(DeviceSpec device, LaunchMode launch) : device_(std::move(device)), launch_(launch) {}

@@ -19,19 +19,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hw_models/detailed_key.hpp"
 #include "hw_models/detailed_timer.hpp"
 
 namespace warploom {
-
-struct DetailedKey {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-  friend bool operator==(const DetailedKey&, const DetailedKey&) = default;
-};
-
-struct DetailedKeyHash {
-  std::size_t operator()(const DetailedKey& key) const noexcept { return key.high ^ key.low; }
-};
 
 // Of the sources that decide a detailed result.
 std::string_view detailed_model_sources();

@@ -115,7 +115,7 @@ DetailedKernel play_kernel(const Kernel& kernel, const DeviceSpec& device, Launc
 DetailedKernel play_plan(const KernelPlan& plan, const DeviceSpec& device, LaunchMode launch,
                          const DetailedOptions& options) {
   DetailedKernel result;
-  result.gap = launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
+  result.gap = launch_gap(device, launch);
   PlayedKernel played(plan, device, result.gap, options);
   constexpr int most_rounds = 5;
   constexpr double close = 0.004;  // of the clock
@@ -149,10 +149,7 @@ DetailedKernel play_plan(const KernelPlan& plan, const DeviceSpec& device, Launc
 
 DetailedTimer::DetailedTimer(DeviceSpec device, LaunchMode launch, std::shared_ptr<DetailedCache> cache)
     : device_(std::move(device)), launch_(launch), cache_(std::move(cache)) {
-  if (!cache_) return;
-  const DetailedKey key = device_key(device_);
-  device_key_[0] = key.high;
-  device_key_[1] = key.low;
+  if (cache_) device_key_ = device_key(device_);
 }
 
 DetailedTimer::~DetailedTimer() = default;
@@ -163,7 +160,7 @@ KernelCost DetailedTimer::cost(const Kernel& kernel) const {
   if (known != known_.end()) return known->second;
   KernelCost cost;
   if (has_programs(kernel.family)) {
-    cost = play_cached(kernel, device_, launch_, {}, cache_.get(), DetailedKey{device_key_[0], device_key_[1]}).cost;
+    cost = play_cached(kernel, device_, launch_, {}, cache_.get(), device_key_).cost;
   } else {
     cost = AnalyticTimer(device_, launch_).cost(kernel);
     cost.is_fallback = true;

@@ -5,14 +5,15 @@
 // clock that comes out until that no longer moves.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "hw_models/analytic_timer.hpp"
 #include "hw_models/detailed.hpp"
+#include "hw_models/detailed_key.hpp"
 #include "hw_models/device.hpp"
 #include "hw_models/programs/kernel_programs.hpp"
 #include "sim/play/ports.hpp"
@@ -51,7 +52,7 @@ class DetailedTimer final : public KernelTimer {
   DeviceSpec device_;
   LaunchMode launch_;
   std::shared_ptr<DetailedCache> cache_;
-  std::uint64_t device_key_[2] = {};
+  std::optional<DetailedKey> device_key_;  // where there is a cache
   mutable std::mutex mutex_;
   mutable std::unordered_map<Kernel, KernelCost, KernelHash> known_;
 };

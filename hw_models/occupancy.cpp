@@ -22,9 +22,7 @@ namespace {
 int resident_blocks(const KernelProgram& program, const DeviceSpec& device) {
   const SmSpec& sm = device.sm;
   const std::int64_t threads = 32LL * program.warps();
-  // What the driver keeps of shared memory for each block (CUDA programming guide: 1 KB).
-  constexpr std::int64_t reserved = 1024;
-  const std::int64_t shared = program.shared_memory.count() > 0 ? program.shared_memory.count() + reserved : reserved;
+  const std::int64_t shared = program.shared_memory.count() + reserved_shared_memory;
   if (threads > sm.threads) {
     no_room(program, fmt::format("{} warps x 32 = {} threads", program.warps(), threads), std::to_string(sm.threads));
   }
@@ -36,10 +34,10 @@ int resident_blocks(const KernelProgram& program, const DeviceSpec& device) {
     no_room(program, fmt::format("{} = {} registers", sum, program.registers()), std::to_string(sm.registers));
   }
   if (shared > sm.shared_memory.count()) {
-    no_room(
-        program,
-        fmt::format("{} + {} reserved = {} bytes of shared memory", program.shared_memory.count(), reserved, shared),
-        std::to_string(sm.shared_memory.count()));
+    no_room(program,
+            fmt::format("{} + {} reserved = {} bytes of shared memory", program.shared_memory.count(),
+                        reserved_shared_memory, shared),
+            std::to_string(sm.shared_memory.count()));
   }
   if (program.tensor_columns > sm.tensor_memory_columns) {
     no_room(program, fmt::format("{} columns of tensor memory", program.tensor_columns),

@@ -25,7 +25,7 @@ FlopRate peak_of(const Kernel& kernel, const DeviceSpec& device) {
 
 // Fills in the costs.
 void answer(const KernelQuestion& question, const DeviceSpec& device, KernelPrediction& prediction) {
-  prediction.launch = question.launch == LaunchMode::graph ? device.launch.graph : device.launch.stream;
+  prediction.launch = launch_gap(device, question.launch);
   if (question.model == KernelModel::analytic) {
     prediction.cost = AnalyticTimer(device, question.launch).cost(prediction.kernel);
     return;

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::int64_t warp_bytes = 512;
 
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 // Streams and rings of the main program.
 enum { queries, gradients, keys, query_gradients, key_gradients };
 enum { kv, q_full, q_empty, all };
@@ -103,7 +101,7 @@ class Backward {
   }
 
  private:
-  std::int64_t steps_count() const { return up(shape_.query_length, columns_); }
+  std::int64_t steps_count() const { return ceil_div(shape_.query_length, columns_); }
   std::int64_t step_bytes() const { return columns_ * width_ * bits(shape_.type) / 8; }
   int depth() const { return 256 / bits(shape_.type); }
 
@@ -134,7 +132,7 @@ class Backward {
   Code copy_step(std::int64_t warps) const {
     const std::int64_t own = std::max<std::int64_t>(step_bytes() / warps, 1);
     Code code;
-    if (!is_group_) code.alu(up(own, warp_bytes));
+    if (!is_group_) code.alu(ceil_div(own, warp_bytes));
     return code.copy(queries, own, q_full).load(gradients, std::max<std::int64_t>(columns_ * 8 / warps, 1));
   }
 

@@ -59,10 +59,10 @@ class BlockAttention {
 
   Instruction product(std::int64_t n, std::int64_t k, bool a_in_registers, int done) const {
     return {.op = Op::tcgen05,
-            .count = std::max<std::int64_t>(round_up(k, work_.depth()), 1) * round_up(n, 256),
+            .count = std::max<std::int64_t>(ceil_div(k, work_.depth()), 1) * ceil_div(n, 256),
             .ring = done,
             .m = tile_rows,
-            .n = static_cast<int>(n / round_up(n, 256)),
+            .n = static_cast<int>(n / ceil_div(n, 256)),
             .k = static_cast<int>(work_.depth()),
             .type = work_.tiling.product,
             .a_in_registers = a_in_registers};
@@ -126,12 +126,12 @@ class BlockAttention {
   }
 
   // Few queries: products are transposed, so that keys fill the 128 rows of a product and queries its columns.
-  std::int64_t columns_of_few() const { return std::max<std::int64_t>(round_up(filled_rows(), 8) * 8, 8); }
+  std::int64_t columns_of_few() const { return std::max<std::int64_t>(ceil_div(filled_rows(), 8) * 8, 8); }
   std::int64_t filled_rows() const { return work_.query_bytes / (work_.d * work_.product_bytes); }
   std::int64_t key_rows() const {
-    return is_few() ? columns_of_few() * round_up(work_.columns, tile_rows) : work_.columns;
+    return is_few() ? columns_of_few() * ceil_div(work_.columns, tile_rows) : work_.columns;
   }
-  std::int64_t values_rows() const { return is_few() ? columns_of_few() * round_up(work_.v, tile_rows) : work_.v; }
+  std::int64_t values_rows() const { return is_few() ? columns_of_few() * ceil_div(work_.v, tile_rows) : work_.v; }
   bool is_few() const { return work_.rows < tile_rows; }
 
   const AttentionWork& work_;

@@ -42,9 +42,9 @@ struct Rings {
 
 Instruction product(const AttentionWork& work, std::int64_t n, std::int64_t k) {
   return {.op = Op::wgmma,
-          .count = std::max<std::int64_t>(k / work.depth(), 1) * round_up(n, 256),
+          .count = std::max<std::int64_t>(k / work.depth(), 1) * ceil_div(n, 256),
           .m = 64,
-          .n = static_cast<int>(n / round_up(n, 256)),
+          .n = static_cast<int>(n / ceil_div(n, 256)),
           .k = static_cast<int>(work.depth()),
           .type = work.tiling.product};
 }
@@ -150,7 +150,7 @@ class GroupAttention {
     const std::int64_t query_bytes = std::max<std::int64_t>(work_.query_bytes / (4 * groups_), 1);
     Code code;
     code.add(next_tile()).alu(setup);
-    code.alu(3 * round_up(query_bytes, 512)).copy(AttentionWork::queries, query_bytes, Rings::q).wait(Rings::q);
+    code.alu(3 * ceil_div(query_bytes, 512)).copy(AttentionWork::queries, query_bytes, Rings::q).wait(Rings::q);
     code.add(has_values() ? overlapped_steps() : steps_in_turn());
     code.add(attention_results(work_, outputs_, work_.result_bytes / (4 * groups_), own(group)));
     return code;
@@ -159,7 +159,7 @@ class GroupAttention {
   Code copy(int stream, std::int64_t bytes, int ring) const {
     const std::int64_t own = std::max<std::int64_t>(bytes / producers_, 1);
     Code code;
-    if (work_.is_paged) code.alu(3 * round_up(own, 512));  // cp.async: an address each, from the page table
+    if (work_.is_paged) code.alu(3 * ceil_div(own, 512));  // cp.async: an address each, from the page table
     return code.copy(stream, own, ring);
   }
 

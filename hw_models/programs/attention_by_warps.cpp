@@ -47,7 +47,7 @@ class WarpAttention {
       code.add({.op = Op::load, .bytes = table_line, .stream = AttentionWork::pages, .waits = true}).alu(place);
     }
     if (work_.is_paged && stream == AttentionWork::values) code.shared_load(table_line, true).alu(place);
-    return code.alu((work_.is_paged ? 3 : 1) * round_up(own, 512)).copy(stream, own, ring);
+    return code.alu((work_.is_paged ? 3 : 1) * ceil_div(own, 512)).copy(stream, own, ring);
   }
 
   // Fragments of B (and A) from shared memory, converted if they are narrow, and their products.
@@ -59,7 +59,7 @@ class WarpAttention {
       // FlashInfer's fast_dequant_f8f16x4: six instructions for four elements, and a multiplication.
       if (work_.converts()) code.alu(n * k / chunks / 32 * 3 / 2).fma(n * k / chunks / 64);
       code.add({.op = Op::mma,
-                .count = std::max<std::int64_t>(rows_ / 16 * round_up(n, 8) * round_up(k, work_.depth()) / chunks, 1),
+                .count = std::max<std::int64_t>(rows_ / 16 * ceil_div(n, 8) * ceil_div(k, work_.depth()) / chunks, 1),
                 .m = 16,
                 .n = 8,
                 .k = static_cast<int>(work_.depth()),

@@ -18,22 +18,20 @@ namespace {
 constexpr std::int64_t lanes = 32;
 constexpr std::int64_t warp_bytes = 512;  // 16 a lane
 
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 }  // namespace
 
 KernelProgram cache_write_program(const AttentionShape& shape, const DeviceSpec& device) {
   // csrc/cache_kernels.cu: a block a token, of at most 512 threads, each with single elements of key and value.
   constexpr std::int64_t most_warps = 16;
   const std::int64_t tokens = shape.batch * shape.query_length;
-  const std::int64_t elements = up(shape.kv_heads * shape.head_dim, lanes);  // of a key, warp instructions
+  const std::int64_t elements = ceil_div(shape.kv_heads * shape.head_dim, lanes);  // of a key, warp instructions
   const double cold = 1 - share_in_l2(shape, device);
   enum { keys, cache, slots };
   KernelProgram program;
   program.name = "write to the cache";
   program.streams = {{"new keys", cold, 1}, {"cache", cold, 1}, {"slots", 0, 1}};
   const std::int64_t warps = std::min(elements, most_warps);
-  const std::int64_t turns = up(elements, warps);
+  const std::int64_t turns = ceil_div(elements, warps);
   constexpr std::int64_t index = 24;    // two 64-bit divisions: page and head of an element
   constexpr std::int64_t convert = 10;  // scaling, saturation
   Code code;
@@ -56,12 +54,12 @@ KernelProgram planning_program(const AttentionShape& shape, const DeviceSpec& /*
   KernelProgram program;
   program.name = "planning of the batch";
   program.streams = {{"lengths", 0, 1}};
-  const auto warps = std::clamp<std::int64_t>(up(shape.batch, sequences_a_warp), 1, 32);
+  const auto warps = std::clamp<std::int64_t>(ceil_div(shape.batch, sequences_a_warp), 1, 32);
   program.rings = {{"all", static_cast<int>(warps), 0, 0, 0}};
   Code code;
   constexpr int ring = 0;
   code.alu(40).sync(ring);
-  code.loop(up(up(shape.batch, sequences_a_warp), warps)).load(lengths, 128, 3).use();
+  code.loop(ceil_div(ceil_div(shape.batch, sequences_a_warp), warps)).load(lengths, 128, 3).use();
   code.add({.op = Op::alu, .count = 30, .waits = true}).end();
   code.sync(ring).shared_load(128, true).add({.op = Op::alu, .count = 60, .waits = true}).store(lengths, 128, 2);
   program.roles = {{"threads", static_cast<int>(warps), 32, code.list()}};
@@ -95,7 +93,7 @@ KernelProgram combine_program(const AttentionShape& shape, const AttentionTiling
   const bool is_pipelined = device.architecture.attention.is_pipelined;
   const std::int64_t rows = shape.batch * shape.query_heads * shape.query_length;
   const std::int64_t rows_a_block = is_pipelined ? 8 : 4;  // a warp each
-  const std::int64_t loads = up(value_dim(shape) * 4, warp_bytes);
+  const std::int64_t loads = ceil_div(value_dim(shape) * 4, warp_bytes);
   const auto parts = std::llround(tiling.parts);
   enum { sums, partial, results };
   constexpr int all = 0;
@@ -104,12 +102,12 @@ KernelProgram combine_program(const AttentionShape& shape, const AttentionTiling
   program.streams = {{"sums", 0, 1}, {"parts", 0, 1}, {"O", 1 - share_in_l2(shape, device), 1}};
   program.rings = {{"all", static_cast<int>(rows_a_block), 0, 0, 0}};
   Code code;
-  code.alu(40).load(sums, 4 * std::min<std::int64_t>(parts, lanes), up(parts, lanes)).use().sync(all);
-  code.add({.op = Op::alu, .count = 20, .waits = true}).sfu(4 * up(parts, lanes)).shared_store(128).sync(all);
+  code.alu(40).load(sums, 4 * std::min<std::int64_t>(parts, lanes), ceil_div(parts, lanes)).use().sync(all);
+  code.add({.op = Op::alu, .count = 20, .waits = true}).sfu(4 * ceil_div(parts, lanes)).shared_store(128).sync(all);
   code.loop(parts).load(partial, warp_bytes, loads).use(is_pipelined ? 3 : 0).fma(4 * loads).alu(4).end();
   code.use().alu(2 * loads).store(results, value_dim(shape) * bits(shape.type) / 8);
   program.roles = {{"threads", static_cast<int>(rows_a_block), 64, code.list()}};
-  program.blocks = {{up(rows, rows_a_block), 1}};
+  program.blocks = {{ceil_div(rows, rows_a_block), 1}};
   return program;
 }
 

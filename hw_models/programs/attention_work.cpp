@@ -113,7 +113,7 @@ Code attention_results(const AttentionWork& work, std::int64_t elements, std::in
   if (work.tiling.parts == 1) code.alu(elements / 2);
   const std::int64_t staged = elements * 32 * (work.tiling.parts > 1 ? 4 : 2);
   code.shared_store(staged).sync(ring).shared_load(staged, true);
-  const std::int64_t stores = std::max<std::int64_t>(round_up(bytes, widest), 1);
+  const std::int64_t stores = std::max<std::int64_t>(ceil_div(bytes, widest), 1);
   code.alu(2 * stores).store(AttentionWork::results, std::max<std::int64_t>(bytes / stores, 1), stores);
   return code;
 }

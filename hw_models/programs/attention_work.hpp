@@ -57,6 +57,4 @@ AttentionTiling tiling_of_block(const AttentionShape& shape, const DeviceSpec& d
 // Results of `elements` a lane: divided by the row's sum, converted, through shared memory into 16-byte stores.
 Code attention_results(const AttentionWork& work, std::int64_t elements, std::int64_t bytes, int ring);
 
-inline std::int64_t round_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 }  // namespace warploom

@@ -10,6 +10,8 @@
 
 namespace warploom {
 
+constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
 class Code {
  public:
   // `count` 0: the turns of the block's group.
@@ -67,8 +69,8 @@ class Code {
   Code& shared(Op op, std::int64_t bytes, bool waits) {
     if (bytes <= 0) return *this;
     constexpr std::int64_t widest = 512;
-    const std::int64_t count = (bytes + widest - 1) / widest;
-    return add({.op = op, .count = count, .bytes = (bytes + count - 1) / count, .waits = waits});
+    const std::int64_t count = ceil_div(bytes, widest);
+    return add({.op = op, .count = count, .bytes = ceil_div(bytes, count), .waits = waits});
   }
 
   std::vector<Instruction> list_;

@@ -16,61 +16,31 @@
 #include "hw_models/kernels/dropout.hpp"
 #include "hw_models/kernels/element_wise.hpp"
 #include "hw_models/kernels/embedding.hpp"
-#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/optimizer_update.hpp"
 #include "hw_models/kernels/rotary.hpp"
-#include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/kernels/unscale.hpp"
-#include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
 
 namespace {
 
 constexpr int framework_threads = 128;
-constexpr int framework_elements = 4;  // of a thread
+constexpr int elements_of_a_thread = 4;
 constexpr int apex_threads = 512;
-constexpr ElementWork division{8, 2, 1};     // of FP32 values, correctly rounded: reciprocal and two steps of Newton
-constexpr ElementWork exponential{6, 1, 1};  // expf: scaled to a power of two, in range
 // More than 32 registers a thread: two blocks of 1,024 threads do not fit one SM.
 constexpr int serving_registers = 40;
 
-double width(DataType type) { return bits(type) / 8.0; }
-
-ElementWork operator+(const ElementWork& a, const ElementWork& b) {
-  return {a.fma + b.fma, a.alu + b.alu, a.sfu + b.sfu};
-}
-
-// What of a kernel's traffic the L2 does not have.
-double cold_share(const Kernel& kernel, double bytes, const DeviceSpec& device) {
-  if ((kernel.flags & warm_stream_flag) == 0) return 1;
-  return 1 - share_found_in_l2(Bytes(std::llround(bytes)), device);
-}
-
-KernelPlan one(const StreamingShape& shape) { return {{streaming_program(shape)}, false}; }
-
-// Reads and writes so many bytes an element.
-KernelPlan framework_kernel(const Kernel& kernel, std::int64_t elements, double read, double written,
-                            const ElementWork& work, const DeviceSpec& device) {
+// Reads and writes so many bytes an element, four elements of each stream at once.
+KernelPlan flat(const Kernel& kernel, std::int64_t elements, int threads, double read, double written,
+                const ElementWork& work, const DeviceSpec& device) {
   const double cold = cold_share(kernel, as_double(elements) * (read + written), device);
   StreamingPass pass;
   if (read > 0) pass.reads = {{"in", read, cold}};
   if (written > 0) pass.writes = {{"out", written, cold}};
   pass.work = work;
-  pass.vector = framework_elements;
-  return one(flat_kernel(std::string(kernel.family), elements, framework_threads, pass));
-}
-
-// Streams of fused training kernels, four elements of each at once.
-KernelPlan fused_kernel(const Kernel& kernel, std::int64_t elements, double read, double written,
-                        const ElementWork& work, const DeviceSpec& device) {
-  const double cold = cold_share(kernel, as_double(elements) * (read + written), device);
-  StreamingPass pass;
-  pass.reads = {{"in", read, cold}};
-  pass.writes = {{"out", written, cold}};
-  pass.work = work;
-  pass.vector = 4;
-  return one(flat_kernel(std::string(kernel.family), elements, apex_threads, pass));
+  pass.vector = elements_of_a_thread;
+  return one(flat_kernel(std::string(kernel.family), elements, threads, pass));
 }
 
 }  // namespace
@@ -78,18 +48,18 @@ KernelPlan fused_kernel(const Kernel& kernel, std::int64_t elements, double read
 KernelPlan plan_element_wise(const Kernel& kernel, const DeviceSpec& device) {
   const ElementWiseShape shape = element_wise_shape(kernel);
   // 16-bit values are converted one by one or in pairs.
-  return framework_kernel(kernel, shape.elements, as_double(shape.bytes_read), as_double(shape.bytes_written),
-                          {as_double(shape.flops), 1, 0}, device);
+  return flat(kernel, shape.elements, framework_threads, as_double(shape.bytes_read), as_double(shape.bytes_written),
+              {as_double(shape.flops), 1, 0}, device);
 }
 
 KernelPlan plan_cast(const Kernel& kernel, const DeviceSpec& device) {
   const CastShape shape = cast_shape(kernel);
-  return framework_kernel(kernel, shape.elements, width(shape.from), width(shape.to), {0, 1, 0}, device);
+  return flat(kernel, shape.elements, framework_threads, width(shape.from), width(shape.to), {0, 1, 0}, device);
 }
 
 KernelPlan plan_unscale(const Kernel& kernel, const DeviceSpec& device) {
   const UnscaleShape shape = unscale_shape(kernel);
-  return fused_kernel(kernel, shape.elements, width(shape.input), width(shape.output), {1, 2, 0}, device);
+  return flat(kernel, shape.elements, apex_threads, width(shape.input), width(shape.output), {1, 2, 0}, device);
 }
 
 KernelPlan plan_dropout(const Kernel& kernel, const DeviceSpec& device) {
@@ -97,18 +67,18 @@ KernelPlan plan_dropout(const Kernel& kernel, const DeviceSpec& device) {
   const double value = width(shape.type);
   // Philox-4x32-10: ten rounds of two wide products and four exclusive-ors for four numbers.
   if (!shape.backward)
-    return framework_kernel(kernel, shape.elements, value * (shape.adds ? 2 : 1), value + 1, {2, 25, 0}, device);
-  return framework_kernel(kernel, shape.elements, value * (shape.bias ? 2 : 1) + 1, value, {2, 2, 0}, device);
+    return flat(kernel, shape.elements, framework_threads, value * (shape.adds ? 2 : 1), value + 1, {2, 25, 0}, device);
+  return flat(kernel, shape.elements, framework_threads, value * (shape.bias ? 2 : 1) + 1, value, {2, 2, 0}, device);
 }
 
 KernelPlan plan_optimizer_update(const Kernel& kernel, const DeviceSpec& device) {
   const OptimizerUpdateShape shape = optimizer_update_shape(kernel);
   const double master = shape.has_master ? 4 : 0;
-  const double read = width(shape.gradient) + 2 * width(shape.state) + std::max(master, 0.0) +
-                      (shape.has_master ? 0 : width(shape.parameter));
+  const double read =
+      width(shape.gradient) + 2 * width(shape.state) + master + (shape.has_master ? 0 : width(shape.parameter));
   const double written = 2 * width(shape.state) + width(shape.parameter) + master;
   // Both moments, their corrections, root and quotient, decay.
-  return fused_kernel(kernel, shape.parameters, read, written, ElementWork{12, 2, 1} + division, device);
+  return flat(kernel, shape.parameters, apex_threads, read, written, ElementWork{12, 2, 1} + division, device);
 }
 
 KernelPlan plan_activation(const Kernel& kernel, const DeviceSpec& device) {
@@ -122,8 +92,8 @@ KernelPlan plan_activation(const Kernel& kernel, const DeviceSpec& device) {
   const ElementWork work = conversions + exponential + division + ElementWork{is_gelu ? 6.0 : 3.0, 0, 0};
   if (shape.backward) {
     const double again = shape.bias ? inputs : 0;
-    return framework_kernel(kernel, shape.rows * shape.width, value * (inputs + 1 + again), value * inputs,
-                            work + ElementWork{6, 1, 0}, device);
+    return flat(kernel, shape.rows * shape.width, framework_threads, value * (inputs + 1 + again), value * inputs,
+                work + ElementWork{6, 1, 0}, device);
   }
   const double cold = cold_share(kernel, as_double(shape.rows) * as_double(shape.width) * value * (inputs + 1), device);
   StreamingPass pass;
@@ -131,9 +101,8 @@ KernelPlan plan_activation(const Kernel& kernel, const DeviceSpec& device) {
   if (!is_gelu) pass.reads.push_back({"gate", value, cold});
   pass.writes = {{"out", value, cold}};
   pass.work = work;
-  StreamingShape streaming{.name = "activation", .blocks = shape.rows, .registers = serving_registers};
-  streaming.threads = static_cast<int>(std::min(shape.width, most_threads));
-  streaming.elements = as_double(shape.width);
+  StreamingShape streaming = row_kernel("activation", shape.rows, shape.width, most_threads);
+  streaming.registers = serving_registers;
   streaming.passes = {pass};
   return one(streaming);
 }
@@ -149,9 +118,8 @@ KernelPlan plan_rotary(const Kernel& kernel, const DeviceSpec& device) {
   pass.writes = {{"x'", value, cold}, {"y'", value, cold}};
   pass.work = {4, 6, 0};
   pass.divisions = 1;
-  StreamingShape streaming{.name = "rotary", .blocks = shape.tokens, .registers = serving_registers};
-  streaming.threads = static_cast<int>(std::min(pairs, most_threads));
-  streaming.elements = as_double(pairs);
+  StreamingShape streaming = row_kernel("rotary", shape.tokens, pairs, most_threads);
+  streaming.registers = serving_registers;
   streaming.lookups = 2;  // the token's place, its angles
   streaming.passes = {pass};
   return one(streaming);

@@ -23,8 +23,6 @@ constexpr int parameters = 3;
 constexpr std::int64_t most_staged = 32 * 1024;  // of results on their way out: a part of the tile after the other
 constexpr std::int64_t warp_bytes = 512;         // that one instruction of a warp moves at most: 16 a lane
 
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 // What all three shapes are built from.
 struct Tiling {
   const GemmShape& shape;
@@ -62,8 +60,7 @@ Tiling tiling(const GemmShape& shape, const GemmBlocking& blocking, const Device
 
 // As many stages as fit beside a buffer for results, with `blocks` blocks an SM.
 int stages_that_fit(const Tiling& t, std::int64_t beside, int blocks, int most) {
-  constexpr std::int64_t reserved = 1024;
-  const std::int64_t room = t.device.sm.shared_memory.count() / blocks - reserved - beside;
+  const std::int64_t room = t.device.sm.shared_memory.count() / blocks - reserved_shared_memory - beside;
   return static_cast<int>(std::clamp<std::int64_t>(room / (t.a_bytes + t.b_bytes), 2, most));
 }
 
@@ -73,8 +70,8 @@ struct Sharers {
   double b = 1;
 };
 
-std::int64_t row_tiles(const Tiling& t) { return up(t.shape.m, t.m); }
-std::int64_t column_tiles(const Tiling& t) { return up(t.shape.n, t.n); }
+std::int64_t row_tiles(const Tiling& t) { return ceil_div(t.shape.m, t.m); }
+std::int64_t column_tiles(const Tiling& t) { return ceil_div(t.shape.n, t.n); }
 
 // A cluster of two blocks lies across the operand whose sharing saves more, where there are two tiles to share it.
 Sharers cluster_of_two(const Tiling& t) {
@@ -141,14 +138,13 @@ constexpr std::int64_t pointer_indices = 150;  // of rows, columns and swizzles,
 Code epilogue(const Tiling& t, std::int64_t share, bool reads_old) {
   const std::int64_t elements = t.m * t.n / share / 32;
   Code code;
-  if (reads_old) code.load(c, warp_bytes, up(t.c_bytes / share, warp_bytes)).use(0);
+  if (reads_old) code.load(c, warp_bytes, ceil_div(t.c_bytes / share, warp_bytes)).use(0);
   code.fma(elements).alu(elements / 2);  // scaled, then converted two at a time
   return code.shared_store(t.c_bytes / share);
 }
 
 // One block an SM, for several tiles: the next one's copies begin under the epilogue.
 void make_persistent(KernelProgram& program, const Tiling& t) {
-  program.is_persistent = true;
   const auto tiles = static_cast<std::int64_t>(t.blocking.blocks);
   const std::int64_t blocks = std::min<std::int64_t>(tiles, t.device.sm.count);
   program.blocks.clear();
@@ -161,8 +157,8 @@ void make_persistent(KernelProgram& program, const Tiling& t) {
 KernelProgram warp_products(const Tiling& given) {
   Tiling t = given;
   const std::int64_t warps = std::clamp<std::int64_t>(t.m * t.n / (64 * 64), 4, 8);
-  const std::int64_t rows =
-      t.m >= t.n ? std::min<std::int64_t>(warps, up(t.m, 64)) : warps / std::min<std::int64_t>(warps, up(t.n, 64));
+  const std::int64_t rows = t.m >= t.n ? std::min<std::int64_t>(warps, ceil_div(t.m, 64))
+                                       : warps / std::min<std::int64_t>(warps, ceil_div(t.n, 64));
   const std::int64_t warp_rows = std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(t.m / 16, 1));
   const std::int64_t wm = std::max<std::int64_t>(t.m / warp_rows, 16);
   const std::int64_t wn = std::max<std::int64_t>(t.n / (warps / warp_rows), 8);
@@ -185,7 +181,7 @@ KernelProgram warp_products(const Tiling& given) {
 
   const std::int64_t ahead = std::min<std::int64_t>(t.stages - 1, t.steps);
   Code copy;
-  copy.alu(up(t.a_bytes + t.b_bytes, warps * warp_bytes) + 2).copy(a, copied(t.a_bytes / warps, a_fill(t)), full);
+  copy.alu(ceil_div(t.a_bytes + t.b_bytes, warps * warp_bytes) + 2).copy(a, copied(t.a_bytes / warps, a_fill(t)), full);
   copy.copy(b, copied(t.b_bytes / warps, b_fill(t)), full);
   Code multiply;
   for (int i = 0; i < t.products; ++i) {
@@ -199,7 +195,7 @@ KernelProgram warp_products(const Tiling& given) {
   }
   code.loop(ahead).wait(full).add(multiply).end().drain().sync(all);
   code.add(epilogue(t, warps, t.shape.accumulate)).sync(all).shared_load(t.c_bytes / warps, true);
-  code.store(c, warp_bytes, up(t.c_bytes / warps, warp_bytes));
+  code.store(c, warp_bytes, ceil_div(t.c_bytes / warps, warp_bytes));
   const auto registers = std::clamp<std::int64_t>(wm * wn / 32 + 80, 64, 255);
   program.roles = {{"warps", static_cast<int>(warps), static_cast<int>(registers), code.list()}};
   return program;
@@ -209,8 +205,8 @@ KernelProgram warp_products(const Tiling& given) {
 
 KernelProgram group_products(const Tiling& given) {
   Tiling t = given;
-  const std::int64_t groups = t.m <= 192 ? up(t.m, 64) : 2;
-  const std::int64_t instructions = up(t.m, 64 * groups);  // of 64 rows
+  const std::int64_t groups = t.m <= 192 ? ceil_div(t.m, 64) : 2;
+  const std::int64_t instructions = ceil_div(t.m, 64 * groups);  // of 64 rows
   const std::int64_t staged = std::min(t.c_bytes, most_staged);
   t.stages = stages_that_fit(t, staged, 1, 8);
   enum { full, empty, group };
@@ -267,7 +263,7 @@ KernelProgram block_products(const Tiling& given) {
   GemmShape transposed;
   Tiling t = lying(given, transposed);
   constexpr std::int64_t rows = 128;  // of an accumulator
-  const std::int64_t columns = t.n * up(t.m, rows);
+  const std::int64_t columns = t.n * ceil_div(t.m, rows);
   const int accumulators = columns * 2 <= t.device.sm.tensor_memory_columns ? 2 : 1;
   // Two SMs of a pair compute tiles above one another: each holds and loads half of B.
   const bool is_pair = t.device.architecture.gemm.multicast > 1 && row_tiles(t) > 1 && t.m >= rows;
@@ -292,7 +288,7 @@ KernelProgram block_products(const Tiling& given) {
       static_cast<int>(std::min<std::int64_t>(columns * accumulators, t.device.sm.tensor_memory_columns));
   make_persistent(program, t);
 
-  Instruction products = product(t, Op::tcgen05, std::min(t.m, rows), t.n, t.products * up(t.m, rows));
+  Instruction products = product(t, Op::tcgen05, std::min(t.m, rows), t.n, t.products * ceil_div(t.m, rows));
   products.b_share = b_share;
   products.ring = empty;
   Instruction commit = product(t, Op::tcgen05, 0, 0, 1);

@@ -45,16 +45,18 @@ struct BlockGroup {
   friend bool operator==(const BlockGroup&, const BlockGroup&) = default;
 };
 
+// Bytes that the driver keeps of shared memory for each block (CUDA programming guide: 1 KB).
+inline constexpr std::int64_t reserved_shared_memory = 1024;
+
 struct KernelProgram {
   std::string name;
   std::vector<WarpRole> roles;
   std::vector<Ring> rings;
   std::vector<TileStream> streams;
   std::vector<BlockGroup> blocks;
-  Bytes shared_memory{0};      // of a block
-  int tensor_columns = 0;      // of tensor memory, of a block
-  bool is_persistent = false;  // as many blocks as fit, each for several tiles
-  Bytes footprint{0};          // that it reads, all blocks together: beyond half of a split L2 some of it is far
+  Bytes shared_memory{0};  // of a block
+  int tensor_columns = 0;  // of tensor memory, of a block
+  Bytes footprint{0};      // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
   Flops flops{0};  // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
 

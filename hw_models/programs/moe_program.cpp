@@ -20,13 +20,11 @@
 #include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/programs/gemm_program.hpp"
-#include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
 
 namespace {
-
-constexpr ElementWork swiglu{17, 6, 2};  // x / (1 + exp(-x)) times the gate, as plan_activation()
 
 class Mixture {
  public:

@@ -14,34 +14,16 @@
 #include <cmath>
 
 #include "hw_models/kernels/cross_entropy.hpp"
-#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/softmax.hpp"
-#include "hw_models/kernels/tensor_bytes.hpp"
-#include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
 
 namespace {
 
 constexpr int unrolled = 4;  // by the compiler
-constexpr ElementWork division{8, 2, 1};
-constexpr ElementWork exponential{6, 1, 1};
-
-double width(DataType type) { return bits(type) / 8.0; }
-
-ElementWork operator+(const ElementWork& a, const ElementWork& b) {
-  return {a.fma + b.fma, a.alu + b.alu, a.sfu + b.sfu};
-}
-
-double cold_share(const Kernel& kernel, double bytes, const DeviceSpec& device) {
-  if ((kernel.flags & warm_stream_flag) == 0) return 1;
-  return 1 - share_found_in_l2(Bytes(std::llround(bytes)), device);
-}
-
-KernelPlan one(const StreamingShape& shape) { return {{streaming_program(shape)}, false}; }
-
 // Blocks that an SM has at a time, by its threads.
 double resident(const DeviceSpec& device, int threads, std::int64_t blocks) {
   const double room = std::max(1, device.sm.threads / threads);
@@ -69,9 +51,8 @@ StreamingShape serving_norm(const NormShape& shape, double cold, const DeviceSpe
   const double value = width(shape.type);
   const bool is_layer = shape.kind == NormKind::layer;
   // More than 32 registers a thread: two blocks of 1,024 threads do not fit one SM.
-  StreamingShape kernel{.name = "norm", .blocks = shape.rows, .registers = 40};
-  kernel.threads = static_cast<int>(std::min(shape.width, most_threads));
-  kernel.elements = as_double(shape.width);
+  StreamingShape kernel = row_kernel("norm", shape.rows, shape.width, most_threads);
+  kernel.registers = 40;
   StreamingPass first;
   first.reads = {{"x", value, cold}};
   first.work = {is_layer ? 2.0 : 1.0, 1, 0};
@@ -267,9 +248,7 @@ StreamingShape division_by_scale(const QuantizeShape& shape, double cold_in, dou
 StreamingShape row_quantize(const QuantizeShape& shape, double cold, const DeviceSpec& device) {
   constexpr std::int64_t most_threads = 1024;
   const double value = width(shape.from);
-  StreamingShape kernel{.name = "quantize rows", .blocks = shape.rows};
-  kernel.threads = static_cast<int>(std::min(shape.width, most_threads));
-  kernel.elements = as_double(shape.width);
+  StreamingShape kernel = row_kernel("quantize rows", shape.rows, shape.width, most_threads);
   StreamingPass first;
   first.reads = {{"values", value, cold}};
   first.work = {0, 2, 0};

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <algorithm>
-#include "hw_models/detailed.hpp"
 
+#include "hw_models/detailed.hpp"
 #include "hw_models/device.hpp"
 #include "hw_models/programs/kernel_program.hpp"
 #include "hw_models/systemc/server.hpp"
@@ -36,10 +36,10 @@ class MemorySystem {
   double l2_bytes_;      // a cycle: of one SM where all read, or of all
   double memory_bytes_;  // the same
   double l2_latency_;
-  double write_buffer_;  // bytes that may wait in the L2 to be written back, of this share of it
-  double short_row_writes_;
-  double short_rows_;      // share of the memory's rate that short rows get
-  double beyond_latency_;  // of the memory, behind the L2
+  double write_buffer_;      // bytes of this share of the L2 that may wait to be written back
+  double short_rows_;        // share of the memory's rate that reads of short rows get
+  double short_row_writes_;  // the same of writes
+  double beyond_latency_;    // of the memory, behind the L2
 };
 
 }  // namespace warploom::detailed

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steady state: what repeats within a cycle (or a fiftieth of a percent) twice is counted instead of played.
+// Steady state: what repeats within a cycle (or the share that Steadiness allows) twice, or on average, is counted
+// instead of played.
 #include "hw_models/systemc/steady_state.hpp"
 
 #include <algorithm>

@@ -68,6 +68,6 @@ struct Warp {
 };
 
 // Units of an SM, as lanes of a picture after those of the warps.
-enum class Unit : std::uint8_t { tensor, copies, shared_memory, stores, count };
+enum class Unit : std::uint8_t { tensor, copies, shared_memory, stores };
 
 }  // namespace warploom::detailed

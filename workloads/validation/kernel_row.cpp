@@ -18,7 +18,7 @@ double alone_us(const Kernel& kernel, const FoundDevice& device, const DeviceSpe
   const KernelFamily& family = kernel_family(kernel.family);
   family.check(kernel);
   if (device.model == KernelModel::detailed) {
-    const DetailedKernel played = play_kernel(kernel, spec, launch);
+    const DetailedKernel played = play_cached(kernel, spec, launch, {}, device.cache.get());
     return (played.cost.duration - played.gap + spec.architecture.streaming.fixed).microseconds();
   }
   return family.cost(kernel, spec).duration.microseconds();
@@ -30,9 +30,7 @@ double benchmark_us(const Kernel& kernel, const FoundDevice& device, LaunchMode 
   if (device.model == KernelModel::detailed) {
     return play_cached(kernel, device.spec, launch, {}, device.cache.get(), device.key).cost.duration.microseconds();
   }
-  const LaunchSpec& gaps = device.spec.launch;
-  return (family.cost(kernel, device.spec).duration + (launch == LaunchMode::graph ? gaps.graph : gaps.stream))
-      .microseconds();
+  return (family.cost(kernel, device.spec).duration + launch_gap(device.spec, launch)).microseconds();
 }
 
 void add_features(const Kernel& kernel, BaselineFeatures& features) {
