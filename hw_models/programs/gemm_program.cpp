@@ -20,7 +20,7 @@ constexpr int a = 0;
 constexpr int b = 1;
 constexpr int c = 2;
 constexpr int parameters = 3;
-constexpr std::int64_t most_staged = 32 * 1024;  // of results on their way out: a part of the tile after the other
+constexpr std::int64_t most_staged = 32LL * 1024;  // of results on their way out: a part of the tile after the other
 constexpr std::int64_t warp_bytes = 512;         // that one instruction of a warp moves at most: 16 a lane
 
 // What all three shapes are built from.
@@ -156,7 +156,7 @@ void make_persistent(KernelProgram& program, const Tiling& t) {
 
 KernelProgram warp_products(const Tiling& given) {
   Tiling t = given;
-  const std::int64_t warps = std::clamp<std::int64_t>(t.m * t.n / (64 * 64), 4, 8);
+  const std::int64_t warps = std::clamp<std::int64_t>(t.m * t.n / (64LL * 64), 4, 8);
   const std::int64_t rows = t.m >= t.n ? std::min<std::int64_t>(warps, ceil_div(t.m, 64))
                                        : warps / std::min<std::int64_t>(warps, ceil_div(t.n, 64));
   const std::int64_t warp_rows = std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(t.m / 16, 1));
@@ -164,7 +164,7 @@ KernelProgram warp_products(const Tiling& given) {
   const std::int64_t wn = std::max<std::int64_t>(t.n / (warps / warp_rows), 8);
   // Two blocks hide each other's ends; a stage is half as deep where that makes room for them.
   constexpr int enough = 3;
-  int blocks = t.m * t.n <= 128 * 128 ? 2 : 1;
+  int blocks = t.m * t.n <= 128LL * 128 ? 2 : 1;
   t.stages = stages_that_fit(t, 0, blocks, 4);
   if (blocks == 2 && t.stages < enough) {
     t.steps *= 2;
