@@ -4,8 +4,9 @@
 
     gpu_page.py WARPLOOM [--data DIR]
 
-Between `<!-- errors -->` and `<!-- end -->` stand the errors of both models, between `<!-- ablation -->` and `<!-- end -->` what
-each mechanism is worth; the rest of the page stays.
+Between `<!-- errors -->` and `<!-- end -->` stand the errors of both models, between `<!-- constants -->` and `<!-- end -->` how
+many constants the detailed model has and where they come from, between `<!-- ablation -->` and `<!-- end -->` what each mechanism
+is worth; the rest of the page stays.
 """
 
 import argparse
@@ -45,6 +46,11 @@ ABLATIONS = {
 }
 
 
+# What was fitted, set to what it would be without: no energy, so no limit; every row at the memory's full rate.
+UNTUNED = {"power.limit": "1 MW", "architecture.pipeline.short_rows": 1, "architecture.pipeline.short_row_writes": 1}
+ORIGINS = ("data sheet", "measured", "derived", "fit", "guessed")
+
+
 def validate(warploom, data, table, *options):
     done = subprocess.run([warploom, "validate", table + ".csv", "--json", *options], capture_output=True, text=True, check=True,
                           env={**os.environ, "WARPLOOM_DATA": data})
@@ -55,44 +61,78 @@ def percent(value):
     return f"{100 * value:.1f}%" if value is not None else "-"
 
 
+def by_device_and_phase(found):
+    """{(device, phase): groups}"""
+    split = {}
+    for group in found["groups"]:
+        split.setdefault((group["device"], group.get("phase", "")), []).append(group)
+    return split
+
+
+def mean(groups, of):
+    rows = sum(group["rows"] for group in groups)
+    return sum(group["rows"] * of(group) for group in groups) / rows
+
+
 def errors(warploom, data):
     rows = []
     for table in TABLES:
-        found = validate(warploom, data, table, "--model", "both")
-        by_device = {}
-        for group in found["groups"]:
-            key = (group["device"], group.get("phase", ""))
-            by_device.setdefault(key, []).append(group)
-        for (device, phase), groups in sorted(by_device.items()):
+        found = by_device_and_phase(validate(warploom, data, table, "--model", "both"))
+        untuned = {}
+        for device in sorted({device for device, _ in found}):
+            changed = with_changes(warploom, data, table, device, UNTUNED)
+            untuned.update(by_device_and_phase(changed))
+        for (device, phase), groups in sorted(found.items()):
             count = sum(group["rows"] for group in groups)
+            inside = [group for group in groups if group.get("inside_band") is not None]
+            rows.append(f"| {table} | {device} {phase} | {count:,} | {percent(mean(groups, lambda g: g['mape']))} | "
+                        f"{100 * mean(groups, lambda g: g['bias']):+.1f}% | "
+                        f"{percent(mean(inside, lambda g: g['inside_band']) if inside else None)} | "
+                        f"{percent(mean(untuned[device, phase], lambda g: g['mape']))} | "
+                        f"{percent(mean(groups, lambda g: g['other']['mape']))} | "
+                        f"{percent(mean(groups, lambda g: g['baseline_mape']))} |")
+    head = ["| table | device | rows | detailed | its bias | inside the campaigns' range | untuned | analytic | "
+            "3-parameter roofline, fitted |",
+            "|---|---|--:|--:|--:|--:|--:|--:|--:|"]
+    return "\n".join(head + rows)
 
-            def mean(of):
-                return sum(group["rows"] * of(group) for group in groups) / count
 
-            rows.append(f"| {table} | {device} {phase} | {count:,} | {percent(mean(lambda g: g['mape']))} | "
-                        f"{100 * mean(lambda g: g['bias']):+.1f}% | {percent(mean(lambda g: g['other']['mape']))} | "
-                        f"{percent(mean(lambda g: g['baseline_mape']))} |")
-    head = ["| table | device | rows | detailed | its bias | analytic | 3-parameter roofline, fitted |",
-            "|---|---|--:|--:|--:|--:|--:|"]
+def with_changes(warploom, data, table, device, changes):
+    """The detailed model's errors on the rows of a device with some of its values changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{device}.yaml"
+        tree = {}
+        for key, value in changes.items():
+            place = tree
+            *parents, last = key.split(".")
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            place[last] = value
+        path.write_text(f"use: devices/{device}\nname: {device}\n" + yaml_of(tree, 0))
+        return validate(warploom, data, table, "--model", "detailed", "--where", f"device={device}", "--device", str(path))
+
+
+def constants():
+    """Of the sections that the detailed model reads, by what the files say of their origin."""
+    rows = []
+    for path in sorted((ROOT / "configs/architectures").glob("*.yaml")):
+        counts = dict.fromkeys(ORIGINS, 0)
+        section = ""
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line and not line[0].isspace():
+                section = line.split(":")[0]
+            origin = re.search(r"\[(" + "|".join(ORIGINS) + r")\b", line)
+            if section in ("pipeline", "energy") and origin:
+                counts[origin[1]] += 1
+        if any(counts.values()):
+            rows.append(f"| {path.stem} | " + " | ".join(str(counts[origin]) for origin in ORIGINS) + " |")
+    head = ["| constants of | " + " | ".join(ORIGINS) + " |", "|---|" + "--:|" * len(ORIGINS)]
     return "\n".join(head + rows)
 
 
 def ablation(warploom, data):
     def row(name, changes):
-        cells = []
-        for device in DEVICES:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / f"{device}.yaml"
-                tree = {}
-                for key, value in changes.items():
-                    place = tree
-                    *parents, last = key.split(".")
-                    for parent in parents:
-                        place = place.setdefault(parent, {})
-                    place[last] = value
-                path.write_text(f"use: devices/{device}\nname: {device}\n" + yaml_of(tree, 0))
-                found = validate(warploom, data, "gemm", "--model", "detailed", "--where", f"device={device}", "--device", str(path))
-                cells.append(percent(found["overall"]["mape"]))
+        cells = [percent(with_changes(warploom, data, "gemm", device, changes)["overall"]["mape"]) for device in DEVICES]
         return f"| {name} | " + " | ".join(cells) + " |"
 
     lines = ["| GEMM, BF16 | " + " | ".join(DEVICES) + " |", "|---|" + "--:|" * len(DEVICES), row("as it is", {})]
@@ -146,6 +186,7 @@ def main():
     warploom = str(Path(arguments.warploom).resolve())
     text = PAGE.read_text(encoding="utf-8")
     text = replace(text, "errors", errors(warploom, arguments.data))
+    text = replace(text, "constants", constants())
     text = replace(text, "ablation", ablation(warploom, arguments.data))
     PAGE.write_text(text, encoding="utf-8")
     figure(warploom, arguments.data)

@@ -21,7 +21,7 @@ constexpr int b = 1;
 constexpr int c = 2;
 constexpr int parameters = 3;
 constexpr std::int64_t most_staged = 32LL * 1024;  // of results on their way out: a part of the tile after the other
-constexpr std::int64_t warp_bytes = 512;         // that one instruction of a warp moves at most: 16 a lane
+constexpr std::int64_t warp_bytes = 512;           // that one instruction of a warp moves at most: 16 a lane
 
 // What all three shapes are built from.
 struct Tiling {
@@ -82,12 +82,14 @@ Sharers cluster_of_two(const Tiling& t) {
   return saved_b >= saved_a ? Sharers{1, 2} : Sharers{2, 1};
 }
 
-// Rows beyond the edge are not read.
+// What lies beyond the edge is neither read nor written.
 double a_fill(const Tiling& t) { return as_double(t.shape.m) / as_double(row_tiles(t) * t.m); }
 double b_fill(const Tiling& t) { return as_double(t.shape.n) / as_double(column_tiles(t) * t.n); }
 std::int64_t copied(std::int64_t bytes, double fill) {
   return std::max<std::int64_t>(std::llround(static_cast<double>(bytes) * fill), 1);
 }
+
+std::int64_t stored(const Tiling& t) { return copied(t.c_bytes, a_fill(t) * b_fill(t)); }
 
 // Streams with what the L2 lacks of them: what is read from memory over what is asked for.
 std::vector<TileStream> streams_of(const Tiling& t, const Sharers& sharers) {
@@ -138,7 +140,7 @@ constexpr std::int64_t pointer_indices = 150;  // of rows, columns and swizzles,
 Code epilogue(const Tiling& t, std::int64_t share, bool reads_old) {
   const std::int64_t elements = t.m * t.n / share / 32;
   Code code;
-  if (reads_old) code.load(c, warp_bytes, ceil_div(t.c_bytes / share, warp_bytes)).use(0);
+  if (reads_old) code.load(c, warp_bytes, ceil_div(stored(t) / share, warp_bytes)).use(0);
   code.fma(elements).alu(elements / 2);  // scaled, then converted two at a time
   return code.shared_store(t.c_bytes / share);
 }
@@ -175,27 +177,41 @@ KernelProgram warp_products(const Tiling& given) {
   }
   enum { full, all };
   KernelProgram program = base(t, "mma");
-  program.rings = {{"full", static_cast<int>(2 * warps), 2, 0, 0}, {"all", static_cast<int>(warps), 0, 0, 0}};
+  const int b_copies = std::max(t.products / 2, 1);
+  const int parts = 1 + b_copies;
+  program.rings = {{"full", parts * static_cast<int>(warps), parts, 0, 0}, {"all", static_cast<int>(warps), 0, 0, 0}};
   program.streams = streams_of(t, {});
   program.shared_memory = Bytes(t.stages * (t.a_bytes + t.b_bytes));
 
   const std::int64_t ahead = std::min<std::int64_t>(t.stages - 1, t.steps);
+  const auto copy_of = [&](int stream, std::int64_t bytes) {
+    return Instruction{
+        .op = Op::copy_tile, .bytes = bytes, .ring = full, .stream = stream, .lines = static_cast<double>(bytes) / 128};
+  };
+  // Copies go between the products, A's with the first one: they share the pipe to shared memory with the fragments.
+  std::vector<Code> copies(t.products);
+  copies[0].alu(ceil_div(t.a_bytes + t.b_bytes, warps * warp_bytes) + 2);
+  copies[0].add(copy_of(a, copied(t.a_bytes / warps, a_fill(t))));
+  const std::int64_t b_bytes = copied(t.b_bytes / warps, b_fill(t));
+  for (int i = 0; i < b_copies; ++i) copies[t.products - 1 - i].add(copy_of(b, ceil_div(b_bytes, b_copies)));
   Code copy;
-  copy.alu(ceil_div(t.a_bytes + t.b_bytes, warps * warp_bytes) + 2).copy(a, copied(t.a_bytes / warps, a_fill(t)), full);
-  copy.copy(b, copied(t.b_bytes / warps, b_fill(t)), full);
   Code multiply;
+  Code both;
   for (int i = 0; i < t.products; ++i) {
     const std::int64_t fragments = (wm + wn) * 32;
-    multiply.shared_load(fragments).add(product(t, Op::mma, 16, 8, wm / 16 * (wn / 8)));
+    const Code one = Code().shared_load(fragments).add(product(t, Op::mma, 16, 8, wm / 16 * (wn / 8)));
+    copy.add(copies[i]);
+    multiply.add(one);
+    both.add(copies[i]).add(one);
   }
   Code code = start(pointer_indices, false);
   for (std::int64_t i = 0; i < ahead; ++i) code.add(copy);
   if (t.steps > ahead) {
-    code.main_loop(t.steps - ahead, t.stages).wait(full).sync(all).add(copy).add(multiply).end();
+    code.main_loop(t.steps - ahead, t.stages).wait(full).sync(all).add(both).end();
   }
   code.loop(ahead).wait(full).add(multiply).end().drain().sync(all);
   code.add(epilogue(t, warps, t.shape.accumulate)).sync(all).shared_load(t.c_bytes / warps, true);
-  code.store(c, warp_bytes, ceil_div(t.c_bytes / warps, warp_bytes));
+  code.store(c, warp_bytes, ceil_div(stored(t) / warps, warp_bytes));
   const auto registers = std::clamp<std::int64_t>(wm * wn / 32 + 80, 64, 255);
   program.roles = {{"warps", static_cast<int>(warps), static_cast<int>(registers), code.list()}};
   return program;
@@ -237,7 +253,7 @@ KernelProgram group_products(const Tiling& given) {
     consumer.drain().arrive(empty);
   }
   consumer.add(epilogue(t, 4 * groups, t.shape.accumulate)).sync(group);
-  consumer.store_tile(c, t.c_bytes / warps).end();
+  consumer.store_tile(c, stored(t) / warps).end();
   const auto registers = std::clamp<std::int64_t>(t.n * instructions / 2 + 60, 64, 240);
   program.roles = {{"consumer", warps, static_cast<int>(registers), consumer.list()},
                    {"producer", 1, 40, producer.list()}};
@@ -302,7 +318,7 @@ KernelProgram block_products(const Tiling& given) {
   Code results = start(tma_indices, true);
   results.main_loop(0, accumulators).wait(result).tensor_load(t.m * t.n * 4 / epilogue_warps).arrive(drained);
   results.add(epilogue(t, epilogue_warps, t.shape.accumulate)).sync(group);
-  results.store_tile(c, t.c_bytes / epilogue_warps).end();
+  results.store_tile(c, stored(t) / epilogue_warps).end();
   program.roles = {{"epilogue", epilogue_warps, 168, results.list()},
                    {"producer", 1, 64, producer.list()},
                    {"issuer", 1, 64, issuer.list()}};

@@ -83,11 +83,12 @@ struct Instruction {
   bool a_in_registers = false;  // only B is read from shared memory
   double b_share = 1;           // of B, what this SM's shared memory holds: half in a pair of SMs
   double conflict = 1;          // shared memory is read so many times (ways of a bank conflict)
-  double paths = 1;             // of a divergent branch, one after the other
-  int stages = 0;               // of a loop whose turns are alike: its rings are where they were after so many
-  std::int64_t fma = 0;         // independent ones on the other pipes among those of a math instruction: the compiler
-  std::int64_t alu = 0;         // interleaves them, so that all pipes are busy at once
-  bool waits = false;           // the warp waits for the result of the last one (a dependent chain)
+  double lines = 0;      // of 128 bytes that one load or store touches: the L1 takes one a cycle; 0: as its bytes
+  double paths = 1;      // of a divergent branch, one after the other
+  int stages = 0;        // of a loop whose turns are alike: its rings are where they were after so many
+  std::int64_t fma = 0;  // independent ones on the other pipes among those of a math instruction: the compiler
+  std::int64_t alu = 0;  // interleaves them, so that all pipes are busy at once
+  bool waits = false;    // the warp waits for the result of the last one (a dependent chain)
 };
 
 }  // namespace warploom

@@ -209,6 +209,9 @@ class Parser {
     if (moves_bytes(what.op)) {
       if (const auto bytes = keyed(word, "bytes", 0, most_bytes)) return void(what.bytes = *bytes);
     }
+    if (touches_lines(what.op)) {
+      if (const auto lines = keyed_decimal(word, "lines", 1, 32)) return void(what.lines = *lines);
+    }
     if (what.op == Op::shared_load || what.op == Op::shared_store) {
       if (const auto ways = keyed_decimal(word, "conflict", 1, 32)) return void(what.conflict = *ways);
     }
@@ -250,6 +253,7 @@ class Parser {
     if (is_product(op)) keys.insert(keys.end(), {"m=", "n=", "k=", "type=", "a_in_registers", "b_share="});
     if (op == Op::tcgen05) keys.emplace_back("ring=");
     if (moves_bytes(op)) keys.emplace_back("bytes=");
+    if (touches_lines(op)) keys.emplace_back("lines=");
     if (op == Op::shared_load || op == Op::shared_store) keys.emplace_back("conflict=");
     if (is_math(op)) keys.insert(keys.end(), {"paths=", "fma=", "alu="});
     if (op == Op::loop) keys = {"COUNT", "turns", "stages="};

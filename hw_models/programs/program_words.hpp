@@ -58,6 +58,7 @@ inline bool is_product(Op op) { return op == Op::mma || op == Op::wgmma || op ==
 inline bool moves_bytes(Op op) {
   return takes_stream(op) || op == Op::shared_load || op == Op::shared_store || op == Op::tensor_load;
 }
+inline bool touches_lines(Op op) { return op == Op::load || op == Op::store || op == Op::copy_tile; }
 inline bool is_math(Op op) { return op == Op::fma || op == Op::alu || op == Op::sfu; }
 
 }  // namespace warploom::program_words

@@ -158,6 +158,7 @@ DetailedResult simulate_detailed(const KernelProgram& program, const DeviceSpec&
     work += sm->work();
     skipped += sm->skipped() / count;
   }
+  result.cycles = std::max(result.cycles, memory.written_back() + skipped);
   result.scale = total_work(program) / work * count;
   result.extrapolated = result.sm_cycles > 0 ? skipped / result.sm_cycles : 0;
   return result;

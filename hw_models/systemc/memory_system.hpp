@@ -22,6 +22,8 @@ class MemorySystem {
   void set_load(double share) { load_ = is_of_all_ ? 1 : share; }
 
   // Cycles of work that wait.
+  // When all that has been written is in the memory: kernels that follow one another cannot leave it to the next.
+  double written_back() const { return memory_.free(); }
   double backlog(double now) const { return std::max({0.0, l2_.free() - now, memory_.free() - now}); }
 
   // When `bytes` for one SM are there, asked for at `now`.

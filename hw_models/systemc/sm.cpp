@@ -76,13 +76,18 @@ void Sm::start_block(double now) {
   const double begun = std::max(now, starter_.free());
   starter_.serve(now, program_.warps() * warp_start);
   int place = 0;
+  // Where the fewest warps are: small blocks would else crowd the first sub-partitions.
+  const auto fewest = std::min_element(parts_.begin(), parts_.end(), [](const SubPartition& a, const SubPartition& b) {
+    return a.warps.size() < b.warps.size();
+  });
+  const auto first = static_cast<int>(fewest - parts_.begin());
   for (const WarpRole& role : program_.roles) {
     for (int w = 0; w < role.warps; ++w) {
       auto warp = std::make_unique<Warp>();
       warp->block = block.get();
       warp->role = &role;
       warp->lane = place;
-      warp->sub_partition = place++ % sub_partitions;
+      warp->sub_partition = (first + place++) % sub_partitions;
       warp->age = ages_++;
       warp->rings.resize(program_.rings.size());
       warp->ready = begun + rates_.block_start;
@@ -147,8 +152,14 @@ void Sm::end_warp(Warp& warp, double now) {
   std::erase_if(blocks_, [block](const auto& one) { return one.get() == block; });
   if (++wave_ends_ == places_) {
     wave_ends_ = 0;
-    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, waves);
-    if (repeated && skip_waves(*repeated)) wave_.restart(now + skipped_, counts_);
+    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, waves, true);
+    if (repeated && skip_waves(*repeated)) {
+      wave_.restart(now + skipped_, counts_);
+      for (int depth = 0; depth < static_cast<int>(rotations_.size()); ++depth) {
+        rotations_[depth].restart(now + skipped_, counts_);
+        mark_turns(depth);
+      }
+    }
   }
   take_block();
 }
@@ -252,7 +263,7 @@ void Sm::enter_loop(Warp& warp, const Instruction& what) {
   if (turns > 0) {
     int depth = 0;
     for (const Turn& turn : warp.turns) depth += turn.stages > 0 ? 1 : 0;
-    warp.turns.push_back({warp.next + 1, turns, what.stages, depth});
+    warp.turns.push_back({warp.next + 1, turns, what.stages, depth, turns});
     return;
   }
   for (int open = 1; open > 0;) {
@@ -268,14 +279,22 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (turn.stages == 0 || turn.depth >= static_cast<int>(rotations_.size())) return;
   Rotation& rotation = rotations_[turn.depth];
   const bool is_last = turn.left == 0;
-  if (rotation.whom() == nullptr && !is_last) return rotation.follow(&warp, now + skipped_, counts_);
+  if (rotation.whom() == nullptr && !is_last) {
+    rotation.follow(&warp, now + skipped_, counts_);
+    return mark_turns(turn.depth);
+  }
   if (rotation.whom() != &warp) return;
   if (is_last) return rotation.follow(nullptr, now, counts_);
   if (turn.left % turn.stages != 0) return;
-  const auto repeated = rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns);
-  if (repeated && skip_turns(static_cast<std::size_t>(turn.depth), *repeated)) {
+  const auto repeated =
+      rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns, keep_step(turn.depth));
+  const bool has_skipped = repeated && skip_turns(turn.depth, warp.block, *repeated);
+  if (has_skipped) {
     rotation.restart(now + skipped_, counts_);
+  } else if (const Warp* fastest = leader(turn.depth, warp); fastest != &warp) {
+    rotation.follow(fastest, now + skipped_, counts_);
   }
+  if (rotation.begins()) mark_turns(turn.depth);
 }
 
 bool Sm::is_fetching(Warp& warp, double now) {

@@ -94,6 +94,7 @@ class Sm : public sc_core::sc_module {
   void run_block_product(Warp& warp, const Instruction& what, double now);
   void run_memory(Warp& warp, const Instruction& what, double now);
   void run_shared(Warp& warp, const Instruction& what, double now);
+  double touch_lines(const Instruction& what, double now);
   double move_in(const Instruction& what, double bytes, double now, double more_latency);
   void hold(Warp& warp, double until, Stall reason);
   void count(Stall reason, double cycles) { counts_.stalls[static_cast<std::size_t>(reason)] += cycles; }
@@ -101,8 +102,13 @@ class Sm : public sc_core::sc_module {
   void draw_unit(const Warp& warp, Unit unit, std::string_view what, double start, double end);
 
   // Steady state (steady_state.cpp): turns of main loops, then waves of blocks.
+  // Whether all blocks have made the same progress in the loops of this depth since they were marked.
+  bool keep_step(int depth) const;
+  void mark_turns(int depth);
+  // The like of this warp in the block that is fastest in the loops of this depth: the one to watch.
+  const Warp* leader(int depth, const Warp& warp) const;
   // They say whether they skipped any.
-  bool skip_turns(std::size_t depth, const Repeated& repeated);
+  bool skip_turns(int depth, const Block* leader, const Repeated& repeated);
   bool skip_waves(const Repeated& repeated);
 
   const KernelProgram& program_;

@@ -9,6 +9,8 @@ namespace warploom::detailed {
 namespace {
 
 constexpr double lanes_a_warp = 32;
+// Memory instructions of a sub-partition that wait for their pipe before a warp has to (Huerta et al., MICRO 2025).
+constexpr double memory_queue = 5;
 constexpr int full_rows = 128;  // of a tcgen05 product: fewer take as long
 
 }  // namespace
@@ -137,23 +139,32 @@ double Sm::move_in(const Instruction& what, double bytes, double now, double mor
   return std::max(port_.serve(now, bytes / rates_.port_bytes), arrived) + more_latency;
 }
 
+// The L1 and shared memory are one: a line's access takes the pipe for a cycle.
+double Sm::touch_lines(const Instruction& what, double now) {
+  const double lines = static_cast<double>(what.count) * std::max(what.lines, static_cast<double>(what.bytes) / 128);
+  counts_.shared += lines;
+  return shared_.serve(now, lines);
+}
+
 void Sm::run_memory(Warp& warp, const Instruction& what, double now) {
   const double bytes = static_cast<double>(what.bytes) * static_cast<double>(what.count);
   switch (what.op) {
     case Op::copy_tile: {
-      const double end = move_in(what, bytes, now, rates_.copy_latency);
+      double end = move_in(what, bytes, now, rates_.copy_latency);
+      if (what.lines > 0) end = std::max(end, touch_lines(what, now));
       const int copies = std::max(program_.rings[what.ring].copies, 1);
       const std::int64_t phase = warp.rings[what.ring].copies++ / copies;
       draw_unit(warp, Unit::copies, program_.streams[what.stream].name, now, end);
       return arrive_later(*warp.block, what.ring, phase, end);
     }
     case Op::load: {
-      const double end = move_in(what, bytes, now, 0);
+      const double end = std::max(touch_lines(what, now), move_in(what, bytes, now, 0));
       warp.loads.push_back(end);
       if (what.waits) hold(warp, end, Stall::long_scoreboard);
       return;
     }
     default: {  // stores are posted: the block may end before they are in the L2, the kernel may not
+      if (what.op == Op::store) touch_lines(what, now);
       const double end = memory_.write(program_.streams[what.stream], bytes, now, counts_);
       last_end_ = std::max(last_end_, end + skipped_);
       warp.stores.push_back(end);
@@ -172,7 +183,7 @@ void Sm::run_shared(Warp& warp, const Instruction& what, double now) {
   const double end = pipe.serve(now, busy);
   if (!is_tensor_memory) counts_.shared += busy;
   draw_unit(warp, Unit::shared_memory, warploom::name(what.op), end - busy, end);
-  hold(warp, end - busy / instructions, Stall::mio_throttle);
+  hold(warp, end - memory_queue * busy / instructions, Stall::mio_throttle);
   if (what.waits) hold(warp, end + rates_.shared_latency, Stall::short_scoreboard);
 }
 

@@ -19,11 +19,13 @@ void Rotation::follow(const void* whom, double now, const SmCounts& counts) {
 }
 
 std::optional<Repeated> Rotation::come_round(double now, double backlog, const SmCounts& counts,
-                                             const Steadiness& steadiness) {
+                                             const Steadiness& steadiness, bool keeps_step) {
+  begins_ = false;
   const int patience = steadiness.patience;
   const double cycles = now - start_;
   const double tolerance = std::max(1.0, steadiness.tolerance * cycles);
-  const bool is_alike = std::abs(cycles - last_) <= tolerance && backlog - backlog_ <= std::max(4.0, 0.01 * cycles);
+  const bool is_alike =
+      keeps_step && std::abs(cycles - last_) <= tolerance && backlog - backlog_ <= std::max(4.0, 0.01 * cycles);
   alike_ = is_alike ? alike_ + 1 : 0;
   backlog_ = backlog;
   ++seen_;
@@ -34,46 +36,82 @@ std::optional<Repeated> Rotation::come_round(double now, double backlog, const S
   then_ = counts;
   if (alike_ >= 2 && seen_ > 3) return repeated;
   if (2 * seen_ == patience) {
+    begins_ = true;
     half_start_ = now;
     half_then_ = counts;
   }
   if (seen_ < patience) return {};
   const double times = seen_ - patience / 2;
-  Repeated mean{(now - half_start_) / times, {}};
+  Repeated mean{(now - half_start_) / times, {}, times};
   mean.counts.add(counts, 1 / times);
   mean.counts.add(half_then_, -1 / times);
   seen_ = 0;
+  begins_ = true;
   half_start_ = now;
   half_then_ = counts;
   return mean;
 }
 
-bool Sm::skip_turns(std::size_t depth, const Repeated& repeated) {
-  constexpr std::int64_t kept = 2;  // rotations that are still played
-  std::int64_t rotations = std::numeric_limits<std::int64_t>::max();
+bool Sm::keep_step(int depth) const {
+  constexpr double apart = 0.3;  // rotations
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const auto& block : blocks_) {
+    const double rotations = block->rotations(depth);
+    least = std::min(least, rotations);
+    most = std::max(most, rotations);
+  }
+  return most - least <= apart;
+}
+
+void Sm::mark_turns(int depth) {
   for (const auto& block : blocks_) {
     for (const auto& warp : block->warps) {
+      if (Turn* turn = warp->main_turn(depth)) turn->marked = turn->left;
+    }
+  }
+}
+
+const Warp* Sm::leader(int depth, const Warp& warp) const {
+  constexpr double faster = 2;
+  const Block* chosen = warp.block;
+  for (const auto& block : blocks_) {
+    if (block->rotations(depth) > faster * chosen->rotations(depth)) chosen = block.get();
+  }
+  return chosen->warps[static_cast<std::size_t>(warp.lane)].get();
+}
+
+bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated) {
+  constexpr double kept = 2;  // rotations that are still played
+  // Schedulers prefer some blocks: each goes on at its own pace, as often as none of them ends.
+  const auto pace = [&](const Block* block) {
+    return block == leader || repeated.times == 1 ? 1 : block->rotations(depth) / repeated.times;
+  };
+  double rotations = std::numeric_limits<double>::infinity();
+  for (const auto& block : blocks_) {
+    const double each = std::max(pace(block.get()), 1e-9);
+    for (const auto& warp : block->warps) {
       if (warp->is_done) continue;
-      if (const Turn* turn = warp->main_turn(static_cast<int>(depth))) {
-        rotations = std::min(rotations, turn->left / turn->stages - kept);
+      if (const Turn* turn = warp->main_turn(depth)) {
+        rotations = std::min(rotations, std::floor((static_cast<double>(turn->left / turn->stages) - kept) / each));
       } else if (!warp->is_waiting) {
         return false;  // not all are in the loop
       }
     }
   }
-  if (rotations < 1 || rotations == std::numeric_limits<std::int64_t>::max()) return false;
-  const auto times = static_cast<double>(rotations);
+  if (rotations < 1 || rotations == std::numeric_limits<double>::infinity()) return false;
   for (const auto& block : blocks_) {
+    const std::int64_t own = std::llround(std::floor(rotations * pace(block.get())));
     for (const auto& warp : block->warps) {
-      if (Turn* turn = warp->main_turn(static_cast<int>(depth))) {
-        turn->left -= rotations * turn->stages;
+      if (Turn* turn = warp->main_turn(depth)) {
+        turn->left -= own * turn->stages;
       } else if (warp->is_waiting) {
-        warp->ready -= times * repeated.cycles;  // it has waited so much longer
+        warp->ready -= rotations * repeated.cycles;  // it has waited so much longer
       }
     }
   }
-  counts_.add(repeated.counts, times);
-  skipped_ += times * repeated.cycles;
+  counts_.add(repeated.counts, rotations);
+  skipped_ += rotations * repeated.cycles;
   return true;
 }
 

@@ -13,6 +13,7 @@ namespace warploom::detailed {
 struct Repeated {
   double cycles = 0;
   SmCounts counts;
+  double times = 1;  // that this is the mean of
 };
 
 // When rotations are alike: within a cycle or this share of them. After `patience` that were not, their mean has to do.
@@ -28,8 +29,11 @@ class Rotation {
   void restart(double now, const SmCounts& counts) { follow(whom_, now, counts); }
   const void* whom() const { return whom_; }
   // It has come round at `now`, skipped cycles included. `backlog`: cycles of work that waits at the memories; while it
-  // grows nothing is steady.
-  std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, const Steadiness& steadiness);
+  // grows nothing is steady, nor where others that run beside it do not keep step.
+  std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, const Steadiness& steadiness,
+                                     bool keeps_step);
+  // Whether what is watched begins now: the first one, or the second half of a long wait.
+  bool begins() const { return begins_; }
 
  private:
   const void* whom_ = nullptr;
@@ -38,6 +42,7 @@ class Rotation {
   double backlog_ = 0;
   int alike_ = 0;
   int seen_ = 0;
+  bool begins_ = true;
   SmCounts then_;
   double half_start_ = 0;  // of the second half of a long wait
   SmCounts half_then_;

@@ -11,6 +11,7 @@
 
 namespace warploom::detailed {
 
+struct Block;
 struct Warp;
 
 struct RingState {
@@ -29,16 +30,10 @@ struct Turn {
   std::size_t body = 0;  // the instruction after the loop's
   std::int64_t left = 0;
   int stages = 0;
-  int depth = 0;  // main loops around it
-};
+  int depth = 0;            // main loops around it
+  std::int64_t marked = 0;  // left when the watched rotations began
 
-struct Block {
-  std::vector<RingState> rings;
-  std::vector<std::unique_ptr<Warp>> warps;
-  std::int64_t turns = 1;
-  int running = 0;
-  int pending = 0;  // arrivals that are still to come
-  bool is_drawn = false;
+  double rotations() const { return static_cast<double>(marked - left) / stages; }  // since then
 };
 
 struct Warp {
@@ -64,6 +59,28 @@ struct Warp {
       if (turn.stages > 0 && turn.depth == depth) return &turn;
     }
     return nullptr;
+  }
+};
+
+struct Block {
+  std::vector<RingState> rings;
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::int64_t turns = 1;
+  int running = 0;
+  int pending = 0;  // arrivals that are still to come
+  bool is_drawn = false;
+
+  // Of the main loop of this depth since it was marked: the mean of the warps that are in it; none: 0.
+  double rotations(int depth) const {
+    double sum = 0;
+    int warps_in_it = 0;
+    for (const auto& warp : warps) {
+      const Turn* turn = warp->main_turn(depth);
+      if (turn == nullptr) continue;
+      sum += turn->rotations();
+      ++warps_in_it;
+    }
+    return warps_in_it > 0 ? sum / warps_in_it : 0;
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include "hw_models/detailed_timer.hpp"
 #include "hw_models/kernels/gemm.hpp"
+#include "hw_models/kernels/gemm_blocking.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/gemm_program.hpp"
 #include "hw_models/programs/kernel_programs.hpp"
@@ -106,6 +107,25 @@ TEST(DetailedGemm, StepsUpWhereAWaveBegins) {
   };
   EXPECT_NEAR(blocks(12, 9) / blocks(12, 5), 1, 0.1);   // 108 SMs against 60
   EXPECT_NEAR(blocks(11, 10) / blocks(12, 9), 2, 0.2);  // two blocks more than SMs
+}
+
+// Blocks of an SM run at different paces, since schedulers prefer some: what is counted instead of played must still be
+// the kernel's work, neither more nor less.
+TEST(DetailedGemm, CountsEachBlocksTurnsOnce) {
+  for (const std::int64_t depth : {96, 1024, 4096}) {
+    GemmShape shape{.m = 1600, .n = 30'592, .k = depth, .input = DataType::fp32, .output = DataType::fp32};
+    shape.tile_m = 64;
+    shape.tile_n = 128;
+    shape.threads = 128;
+    const DeviceSpec device = testing::device_from("use: l4\n");
+    const DetailedKernel played = play_kernel(gemm(shape), device, LaunchMode::graph);
+    const DetailedResult& program = played.programs.at(0);
+    const double lanes = device.sm.vector_lanes * program.cycles * device.sm.count;
+    const double wanted = gemm_flops(shape) / 2;
+    EXPECT_LT(wanted / lanes, 1.0) << depth;
+    EXPECT_GT(wanted / lanes, 0.3) << depth;
+    EXPECT_NEAR(program.sm.vector_flops * program.scale / (2 * wanted), 1.02, 0.05) << depth;
+  }
 }
 
 TEST(DetailedGemm, AddsPartsWithAProgramOfItsOwn) {

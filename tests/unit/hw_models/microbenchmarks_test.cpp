@@ -230,6 +230,21 @@ TEST_F(Microbenchmark, AStrideOfASectorMovesEightTimesTheBytesAndTakesEightTimes
   EXPECT_NEAR(with(32 * 32) / with(32 * 4), 8, 0.5);
 }
 
+TEST_F(Microbenchmark, AnL1TakesALineACycleAlsoBesideSharedMemory) {
+  const DeviceSpec device = h100();
+  const auto cycles = [&](const char* body) { return cycles_a_turn(warps(16, body), device); };
+  EXPECT_NEAR(cycles("load data bytes=128 x8 lines=32\nuse 8"), 16 * 8 * 32, 16 * 8);
+  EXPECT_NEAR(cycles("load data bytes=128 x8 lines=4\nuse 8\nshared_load bytes=512 x8"), 16 * 8 * (4 + 4), 16 * 8);
+}
+
+TEST_F(Microbenchmark, SmallBlocksFillAllSubPartitions) {
+  const DeviceSpec device = h100();
+  const auto cycles = [&](int blocks, int warps) {
+    return run(fmt::format("blocks {}\nrole r warps={}\nfma x2000\n", blocks * device.sm.count, warps), device).cycles;
+  };
+  EXPECT_NEAR(cycles(4, 2), cycles(1, 8), 600);  // blocks start one after the other
+}
+
 // ---- Occupancy and waves ----------------------------------------------------------------------------------------
 
 TEST_F(Microbenchmark, RegistersLimitTheBlocksOfAnSm) {
