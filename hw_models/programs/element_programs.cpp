@@ -95,10 +95,11 @@ KernelPlan plan_activation(const Kernel& kernel, const DeviceSpec& device) {
     return flat(kernel, shape.rows * shape.width, framework_threads, value * (inputs + 1 + again), value * inputs,
                 work + ElementWork{6, 1, 0}, device);
   }
+  // Models whose MLP has no gate take PyTorch's operator, those with one the serving engine's.
+  if (is_gelu) return flat(kernel, shape.rows * shape.width, framework_threads, value, value, work, device);
   const double cold = cold_share(kernel, as_double(shape.rows) * as_double(shape.width) * value * (inputs + 1), device);
   StreamingPass pass;
-  pass.reads = {{"x", value, cold}};
-  if (!is_gelu) pass.reads.push_back({"gate", value, cold});
+  pass.reads = {{"x", value, cold}, {"gate", value, cold}};
   pass.writes = {{"out", value, cold}};
   pass.work = work;
   StreamingShape streaming = row_kernel("activation", shape.rows, shape.width, most_threads);
@@ -131,7 +132,9 @@ KernelPlan plan_embedding(const Kernel& kernel, const DeviceSpec& device) {
   const double value = width(shape.type);
   const std::int64_t elements = shape.tokens * shape.width;
   StreamingPass pass;  // index, then the value, then its store
-  pass.reads = {{"index", 4, 0, true}, {"table", value, cold_share(kernel, 0, device)}};
+  // All values of a row have one index; a turn later each block is rows further on, so that the L1 has none of them.
+  constexpr double sector = 32;
+  pass.reads = {{"index", sector / 32, 0, false, true}, {"table", value, cold_share(kernel, 0, device)}};
   pass.writes = {{"out", value, 1}};
   if (shape.backward) {
     pass.reads.push_back({"gradient", width(shape.gradient), 1});

@@ -102,6 +102,7 @@ class Streaming {
     for (const StreamedTensor& tensor : pass.reads) {
       accesses += add_access(code, tensor, tensor.in_l1 ? Op::shared_load : Op::load, pass.vector, count, filled);
       has_loads = has_loads || !tensor.in_l1;
+      if (tensor.is_address) code.use(0);
     }
     if (has_loads) code.use(0);
     for (const StreamedTensor& tensor : pass.writes) accesses += accesses_of(tensor, pass.vector) * vectors;

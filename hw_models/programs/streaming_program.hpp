@@ -20,9 +20,10 @@ namespace warploom {
 // A tensor that a pass reads or writes.
 struct StreamedTensor {
   std::string name;
-  double bytes = 0;        // an element of the pass
-  double from_memory = 1;  // share that the L2 does not have (or, written, that goes through it)
-  bool in_l1 = false;      // what the block, or blocks before it on the SM, have just read
+  double bytes = 0;         // an element of the pass
+  double from_memory = 1;   // share that the L2 does not have (or, written, that goes through it)
+  bool in_l1 = false;       // what the block, or blocks before it on the SM, have just read
+  bool is_address = false;  // what is read after it lies where it says
 };
 
 // Warp instructions for 32 elements, beside loads and stores.
