@@ -179,7 +179,7 @@ void predict(const KernelFamily& family, const KernelArguments& arguments, Sessi
     report.band = band_of(report.prediction, device, arguments.type);
   }
   report.choice = family.choice(kernel, device.spec);
-  if (!arguments.gemm.kernel_name.empty()) report.choice.why = "the name of its kernel says so";
+  if (!arguments.gemm.kernel_name.empty()) report.choice.why = "its kernel's name has it";
   report.explains = arguments.explain;
   if (arguments.explain) time_candidates(report.choice, device.spec, arguments, session);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report) + told_picture(arguments.detailed));

@@ -49,14 +49,13 @@ KernelCandidate candidate_of(const GemmCandidate& one, const GemmShape& shape, c
 std::string why_chosen(const GemmChoice& choice, const GemmShape& shape, const DeviceSpec& device) {
   switch (choice.by) {
     case ChosenBy::caller:
-      return "the caller names its tile";
+      return "its tile is named";
     case ChosenBy::table:
-      return fmt::format("row {} of the selection table: {}",
-                         choice.row - device.architecture.gemm.selection.rows.data() + 1, choice.row->source);
+      return fmt::format("row {}: {}", choice.row - device.architecture.gemm.selection.rows.data() + 1,
+                         choice.row->source);
     case ChosenBy::rule:
-      if (shape.is_deterministic) return "deterministic: the one tile of batch-invariant kernels, k in one part";
-      return "the library's rule: of what comes within 3% of the fewest nominal cycles the fewest parts, then the "
-             "largest tile";
+      if (shape.is_deterministic) return "the one tile of batch-invariant kernels, k in one part";
+      return "of what comes within 3% of the fewest nominal cycles the fewest parts, then the largest tile";
   }
   return {};
 }
@@ -74,9 +73,9 @@ KernelChoice simt_choice(const GemmShape& shape, const DeviceSpec& device) {
   const bool is_named = shape.tile_m > 0;
   KernelChoice result;
   result.by = enum_name(is_named ? ChosenBy::caller : ChosenBy::rule);
-  result.why = is_named                 ? "the caller names its tile"
+  result.why = is_named                 ? "its tile is named"
                : shape.is_deterministic ? "deterministic: one tile for all m"
-                                        : "the library's rule: fewest waves x cycles of a tile, then the largest tile";
+                                        : "fewest waves x cycles of a tile, then the largest tile";
   GemmShape named = shape;
   named.tile_m = block.tile.m;
   named.tile_n = block.tile.n;

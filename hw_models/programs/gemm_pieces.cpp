@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hw_models/kernels/tensor_bytes.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom::gemm_pieces {
 
@@ -33,6 +34,17 @@ Tiling tiling(const GemmShape& shape, const GemmBlocking& blocking, const Device
 void spread_along_k(Tiling& t, std::int64_t workers, std::int64_t least) {
   if (!t.blocking.is_stream_k) return;
   t.work = stream_k_work(static_cast<std::int64_t>(t.blocking.blocks), t.steps, workers, least);
+}
+
+void check_sums(const Tiling& t, std::int64_t threads) {
+  constexpr std::int64_t registers = 255;  // of a thread
+  constexpr std::int64_t others = 24;      // addresses, counters, operands on their way
+  const std::int64_t each = t.m * t.n / threads;
+  if (each + others <= registers) return;
+  throw UserError(fmt::format("a tile of {} x {} does not fit the registers of {} threads: {} x {} / {} = {} sums a "
+                              "thread and {} registers for the rest; it has {}",
+                              t.m, t.n, threads, t.m, t.n, threads, each, others, registers),
+                  "take a smaller tile");
 }
 
 int stages_that_fit(const Tiling& t, std::int64_t beside, int blocks, int most) {

@@ -53,6 +53,9 @@ struct Tiling {
   std::vector<StreamKWork> work{};  // of each block; empty: a tile a block, or whole tiles in turn
 };
 
+// Throws UserError where a thread's share of a tile's sums leaves no registers for anything else.
+void check_sums(const Tiling& t, std::int64_t threads);
+
 // Blocks that share reads of A and of B.
 struct Sharers {
   double a = 1;

@@ -11,6 +11,7 @@
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/gemm_pieces.hpp"
 #include "hw_models/programs/streaming_program.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -28,6 +29,7 @@ KernelProgram warp_products(const Tiling& given) {
   const std::int64_t warp_rows = std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(t.m / 16, 1));
   const std::int64_t wm = std::max<std::int64_t>(t.m / warp_rows, 16);
   const std::int64_t wn = std::max<std::int64_t>(t.n / (warps / warp_rows), 8);
+  check_sums(t, 32 * warps);
   // Two blocks hide each other's ends; a stage is half as deep where that makes room for them.
   constexpr int enough = 3;
   int blocks = t.m * t.n <= 128LL * 128 ? 2 : 1;
@@ -95,6 +97,7 @@ KernelProgram group_products(const Tiling& given) {
   Tiling t = given;
   const std::int64_t groups = t.m <= 192 ? ceil_div(t.m, 64) : 2;
   const std::int64_t instructions = ceil_div(t.m, 64 * groups);  // of 64 rows
+  check_sums(t, 128 * groups);
   const std::int64_t staged = std::min(t.c_bytes, most_staged);
   t.stages = stages_that_fit(t, staged, 1, 8);
   spread_along_k(t, t.device.sm.count, least_stretch);
@@ -170,6 +173,13 @@ KernelProgram block_products(const Tiling& given) {
   Tiling t = lying(given, transposed);
   constexpr std::int64_t rows = 128;  // of an accumulator
   const std::int64_t columns = t.n * ceil_div(t.m, rows);
+  if (columns > t.device.sm.tensor_memory_columns) {
+    throw UserError(
+        fmt::format("a tile of {} x {} does not fit tensor memory: {} columns for each {} of {} rows are {}; "
+                    "it has {}",
+                    t.m, t.n, t.n, rows, t.m, columns, t.device.sm.tensor_memory_columns),
+        "take a smaller tile");
+  }
   const int accumulators = columns * 2 <= t.device.sm.tensor_memory_columns ? 2 : 1;
   // Two SMs of a pair compute tiles above one another: each holds and loads half of B.
   const bool has_clusters = t.device.architecture.gemm.multicast > 1 && t.blocking.cluster != 1;

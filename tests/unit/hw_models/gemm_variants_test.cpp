@@ -210,6 +210,20 @@ TEST(Sparse, IsRefusedWhereTensorCoresHaveNone) {
   EXPECT_NE(refusal(single).find("Tensor Cores"), std::string::npos);
 }
 
+TEST(GemmPrograms, RefuseATileWhoseSumsFitNoThread) {
+  const GemmShape large{.m = 4096, .n = 4096, .k = 512, .tile_m = 512, .tile_n = 256};
+  EXPECT_NE(refusal(large).find("512 x 256 / 256 = 512 sums a thread"), std::string::npos) << refusal(large);
+  EXPECT_NE(refusal(large, testing::a100()).find("sums a thread"), std::string::npos);
+  EXPECT_NE(refusal(large, testing::device_from("use: b200_sxm\n")).find("it has 512"), std::string::npos);
+}
+
+TEST(GemmPrograms, HaveOnePersistentBlockAnSmWhereTwoWouldFit) {
+  // 440 tiles over 148 SMs: most blocks have three of them, four have two.
+  const DeviceSpec device = testing::device_from("use: b200_sxm\n", {"power.limit=100 kW"});
+  const GemmShape shape{.m = 64 * 22, .n = 128 * 20, .k = 4096, .tile_m = 64, .tile_n = 128};
+  EXPECT_NEAR(detailed_us(shape, device, {.all_sms = true}) / detailed_us(shape, device), 1, 0.06);
+}
+
 TEST(GemmVariants, HaveKeysOfTheirOwn) {
   const DetailedKey device = device_key(testing::h100());
   const auto key = [&](const GemmShape& shape) { return detailed_key(gemm(shape), device, LaunchMode::graph, {}); };
