@@ -205,8 +205,9 @@ std::optional<Fit> fit_of(const GemmShape& shape, std::int64_t blocks) {
   if (blocks < tiles) return Fit{1, tiles - blocks};
   const std::int64_t parts = (blocks + tiles / 4) / tiles;
   const std::int64_t miss = std::abs(blocks - parts * tiles);
-  // Grids are rounded up to clusters and swizzles, by no more than a quarter.
-  if (miss > blocks / 4 || parts > shape.k) return std::nullopt;
+  // Grids are rounded up to clusters and swizzles, by no more than a quarter; a part has a step at least.
+  const std::int64_t depth = gemm_step_bytes * 8 / bits(product_type(shape));
+  if (miss > blocks / 4 || parts > std::max<std::int64_t>(shape.k / depth, 1)) return std::nullopt;
   return Fit{parts, miss};
 }
 

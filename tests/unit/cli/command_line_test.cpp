@@ -26,6 +26,7 @@ namespace warploom {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // What a function writes to a descriptor that is a pipe.
@@ -100,6 +101,12 @@ TEST(CommandLine, MistakesExitWithTwoAndSayWhatWasMeant) {
   EXPECT_EQ(run({"run", "/nowhere.yaml"}).exit_code, 2);
   EXPECT_EQ(run({}).exit_code, 2);
   EXPECT_EQ(run({"--version"}).exit_code, 0);
+}
+
+TEST(CommandLine, NoCompletionHasAnOptionWithoutAName) {
+  Action action;
+  const auto app = make_command_line(action);
+  EXPECT_THAT(bash_completion(*app), Not(HasSubstr("        ) ")));
 }
 
 TEST(CommandLine, NamesOfKernelsAreUnderstoodOrRefusedWithTheReason) {

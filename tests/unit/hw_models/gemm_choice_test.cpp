@@ -130,6 +130,7 @@ TEST(GemmKernelName, HasItsPartsFromTheGrid) {
   GemmShape said = shape;
   said.split_k = 3;
   EXPECT_EQ(with_kernel_name(said, name, {}).split_k, 3);
+  EXPECT_THROW(with_kernel_name(shape, name, Grid{64, 1, 5000}), UserError);  // more parts than steps
   EXPECT_THROW(with_kernel_name(shape, name, Grid{2'147'483'647, 65535, 1}), UserError);
   EXPECT_THROW(parse_grid("1,2"), UserError);
   EXPECT_THROW(parse_grid("1,2,3,4"), UserError);
