@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hw_models/attention_constants.hpp"
+#include "hw_models/gemm_selection.hpp"
 #include "hw_models/moe_constants.hpp"
 #include "hw_models/pipeline_constants.hpp"
 #include "sim/core/config.hpp"
@@ -18,19 +19,10 @@
 
 namespace warploom {
 
-// An output tile that the GEMM library has a kernel for.
-struct GemmTile {
-  int m = 0;
-  int n = 0;
-  static auto fields() {
-    return field_list(field("m", &GemmTile::m, "rows of the output that one block computes").in(1, 4096),
-                      field("n", &GemmTile::n, "columns of the output that one block computes").in(1, 4096));
-  }
-};
-
 // hw_models/kernels/gemm.cpp says where each enters.
 struct GemmConstants {
   std::vector<GemmTile> tiles;
+  GemmSelectionTable selection;
   double nominal_flops_per_cycle = 4096;
   double nominal_l2_bytes_per_cycle_per_sm = 35;
   double main_loop = 1;
@@ -53,6 +45,7 @@ struct GemmConstants {
   static auto fields() {
     return field_list(
         field("tiles", &GemmConstants::tiles, "output tiles that the library has kernels for"),
+        field("selection", &GemmConstants::selection, "what the library takes, where it was seen").optional(),
         field("nominal_flops_per_cycle", &GemmConstants::nominal_flops_per_cycle,
               "16-bit FLOP a clock and SM that the library's choice of tiles counts with")
             .in(1, 1e6),

@@ -132,6 +132,9 @@ std::string device_numbers(const DeviceSpec& device) {
   for (const SimtKernel& kernel : device.architecture.simt_gemm.kernels) {
     add_numbers(detail::struct_info<SimtKernel>(), &kernel, text);
   }
+  for (const GemmSelection& row : device.architecture.gemm.selection.rows) {
+    add_numbers(detail::struct_info<GemmSelection>(), &row, text);
+  }
   return text;
 }
 

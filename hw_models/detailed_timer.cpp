@@ -57,7 +57,7 @@ class PlayedKernel {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const DetailedResult& result = results[i];
       const KernelProgram& program = plan_.programs[i];
-      activity.core += tensor_flop_energy(device_, program.type) * program.flops.value() +
+      activity.core += tensor_flop_energy(device_, program.type) * (program.flops.value() * program.flop_energy) +
                        energy.vector_flop * (result.scale * result.sm.vector_flops) +
                        energy.l2_byte * (result.from_l2() + result.written());
       activity.memory += energy.memory_byte * (result.from_memory() + result.to_memory());

@@ -93,6 +93,19 @@ double DeviceSpec::tensor_flops_per_cycle(DataType type) const {
                   "it has " + join(types));
 }
 
+double DeviceSpec::sparse_flops_per_cycle(DataType type) const {
+  const auto rate = sparse_tensor.find(std::string(warploom::name(type)));
+  if (rate != sparse_tensor.end()) return rate->second;
+  if (sparse_tensor.empty()) {
+    throw UserError(fmt::format("{} has no 2:4 structured sparsity", name),
+                    "NVIDIA's Tensor Cores have it since Ampere; a device file says so with `sparse_tensor`");
+  }
+  std::vector<std::string> types;
+  for (const auto& [text, value] : sparse_tensor) types.push_back(text);
+  throw UserError(fmt::format("{} has no 2:4 structured sparsity in {}", name, warploom::name(type)),
+                  "it has " + join(types));
+}
+
 FlopRate DeviceSpec::peak(DataType type) const { return peak_at(type, clock.data_sheet); }
 
 FlopRate DeviceSpec::peak_at(DataType type, Frequency at) const {
@@ -141,6 +154,15 @@ void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnost
     report("power", "idle",
            fmt::format("{} idle leaves nothing of a limit of {}", to_string(device.power.idle),
                        to_string(device.power.limit)));
+  }
+  const GemmSelectionTable& selection = device.architecture.gemm.selection;
+  if (!selection.architecture.empty() && selection.architecture != device.architecture.name) {
+    const auto gemm = find_path(at, "architecture", "gemm");
+    const auto named = gemm ? find_path(*gemm, "selection", "architecture") : std::nullopt;
+    diagnostics.error(named ? named->origin() : at.origin(), named ? named->path() : at.path(),
+                      fmt::format("a table of what is taken on {}, and the device is of {}", selection.architecture,
+                                  device.architecture.name),
+                      "take a table of this architecture, or remove the key where its rows hold here, too");
   }
   if (device.architecture.gemm.tiles.empty()) report("architecture", "gemm", "expected at least one tile");
 }

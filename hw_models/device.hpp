@@ -131,6 +131,7 @@ struct DeviceSpec {
   bool has(DataType type) const { return tensor.contains(std::string(warploom::name(type))); }
   // Throws UserError, naming the types that the device has.
   double tensor_flops_per_cycle(DataType type) const;  // a clock and SM, dense
+  double sparse_flops_per_cycle(DataType type) const;  // with 2:4 sparsity, what is left out counted
   FlopRate peak(DataType type) const;                  // at the data sheet's clock, dense
   FlopRate peak_at(DataType type, Frequency clock) const;
   FlopRate vector_peak_at(Frequency clock) const;  // FP32 on the vector lanes, multiply-add = 2

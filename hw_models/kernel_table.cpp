@@ -154,7 +154,6 @@ std::optional<Time> KernelTable::time(const Kernel& kernel) const {
   const auto found = slices_.find(slice_key(kernel));
   if (found == slices_.end()) return std::nullopt;
   const Slice& slice = found->second;
-  constexpr std::size_t dimensions = 8;
   std::array<std::array<std::int64_t, 2>, dimensions> ends{};
   std::array<double, dimensions> share{};
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -167,7 +166,7 @@ std::optional<Time> KernelTable::time(const Kernel& kernel) const {
   for (std::size_t corner = 0; corner < (std::size_t{1} << dimensions); ++corner) {
     Sizes sizes{};
     double weight = 1;
-    for (std::size_t i = 0; i < dimensions; ++i) {
+    for (std::size_t i = 0; i < dimensions && weight > 0; ++i) {
       const bool is_upper = (corner >> i & 1) != 0;
       sizes[i] = ends[i][is_upper ? 1 : 0];
       weight *= is_upper ? share[i] : 1 - share[i];

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -32,7 +33,8 @@ class KernelTable {
   std::size_t size() const { return rows_; }
 
  private:
-  using Sizes = std::array<std::int64_t, 8>;
+  using Sizes = decltype(Kernel::size);
+  static constexpr std::size_t dimensions = std::tuple_size_v<Sizes>;
   struct SizesHash {
     std::size_t operator()(const Sizes& sizes) const noexcept;
   };
@@ -43,7 +45,7 @@ class KernelTable {
   // The kernels that differ in their sizes alone.
   struct Slice {
     std::unordered_map<Sizes, Mean, SizesHash> rows;
-    std::array<std::vector<std::int64_t>, 8> values;  // of each size, ascending
+    std::array<std::vector<std::int64_t>, dimensions> values;  // of each size, ascending
   };
 
   // What tells slices apart: family, flags, types as far as the table has them.

@@ -33,10 +33,23 @@ struct KernelFlag {
 
 // One way in which a kernel library could do a kernel.
 struct KernelCandidate {
-  std::string what;  // `128 x 256, k in 2 parts`
-  double waves = 0;  // blocks over SMs
-  Time duration;     // predicted, the gap before it left out
+  std::string what;   // `128 x 256, k in 2 parts`
+  Kernel kernel;      // with that choice named: any model can time it
+  double waves = 0;   // blocks over SMs
+  double steps = 0;   // of the main loop, of one block
+  double parts = 1;   // of the sums
+  Cycles nominal{0};  // by the rule's own count
   bool is_chosen = false;
+  std::string why;  // it is taken, or not
+  Time duration;    // predicted by whoever asks for it, the gap before it included
+};
+
+// What a library does with a kernel, and why.
+struct KernelChoice {
+  std::string by;                           // `caller`, `table`, `rule`; empty for families without a choice
+  std::string why;                          // in a sentence
+  std::vector<KernelCandidate> candidates;  // of the rule, the best first, and what was chosen
+  std::size_t left_out = 0;                 // candidates that are worse than these
 };
 
 class KernelFamily {
@@ -58,8 +71,8 @@ class KernelFamily {
   virtual Bytes bytes(const Kernel& kernel) const = 0;
   // Alone on the device; the gap before it is the timer's.
   virtual KernelCost cost(const Kernel& kernel, const DeviceSpec& device) const = 0;
-  // What the library could have chosen, and what it does; empty for families without a choice.
-  virtual std::vector<KernelCandidate> candidates(const Kernel&, const DeviceSpec&) const { return {}; }
+  // What the library could have chosen, and what it does.
+  virtual KernelChoice choice(const Kernel&, const DeviceSpec&) const { return {}; }
 
  protected:
   // What must hold between sizes that are in range one by one.

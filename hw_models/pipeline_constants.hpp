@@ -36,9 +36,11 @@ struct PipelineConstants {
   Cycles far_latency{0};
   Cycles barrier_latency{20};
   Cycles block_start{300};
+  Cycles warp_start{42};
   double l2_port = 64;
   double short_rows = 0.92;
   double short_row_writes = 0.75;
+  double write_buffer = 0.25;
   double tensor_memory_port = 512;
   static auto fields() {
     using C = PipelineConstants;
@@ -65,12 +67,19 @@ struct PipelineConstants {
         field("block_start", &C::block_start, "from a free place on an SM to the block's first instruction")
             .optional()
             .at_most(100000_cycles),
+        field("warp_start", &C::warp_start, "between the starts of two warps of new blocks on an SM")
+            .optional()
+            .at_most(10000_cycles),
         field("l2_port", &C::l2_port, "bytes a clock from the L2 to one SM").optional().in(1, 65536),
         field("short_rows", &C::short_rows,
               "share of the reached memory bandwidth that tiles with rows of a line or two get")
             .optional()
             .in(0.1, 1),
         field("short_row_writes", &C::short_row_writes, "the same of tiles that are written").optional().in(0.1, 1),
+        field("write_buffer", &C::write_buffer,
+              "share of the L2 whose lines may wait to be written back before a store has to")
+            .optional()
+            .in(0, 1),
         field("tensor_memory_port", &C::tensor_memory_port, "bytes a clock between tensor memory and registers")
             .optional()
             .in(1, 65536));

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "hw_models/detailed_cache.hpp"
+#include "hw_models/kernels/gemm.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 
@@ -17,6 +18,10 @@ namespace {
 // The fastest way to its products, whatever bounds the kernel. Attention may multiply in the type of its keys.
 FlopRate peak_of(const Kernel& kernel, const DeviceSpec& device) {
   FlopRate peak = device.vector_peak_at(device.clock.max);
+  if (kernel.family == "gemm" && gemm_shape(kernel).is_sparse) {
+    const DataType type = product_type(gemm_shape(kernel));
+    return FlopRate(device.sm.count * device.sparse_flops_per_cycle(type) * device.clock.data_sheet.value());
+  }
   if (device.has(kernel.input)) peak = std::max(peak, device.peak(kernel.input));
   const bool is_attention = kernel.family == "attention" || kernel.family == "mla";
   if (is_attention && device.has(kernel.weight)) peak = std::max(peak, device.peak(kernel.weight));

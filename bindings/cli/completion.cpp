@@ -64,6 +64,7 @@ void add_kinds(CompletedCommand& command, const CLI::App& app) {
   for (const CLI::App* kind : kinds) {
     argument.words.push_back(kind->get_name());
     for (const CLI::Option* option : kind->get_options({})) {
+      if (option->get_positional()) continue;  // has no name to complete
       Completed one = completed(*option);
       if (known.insert(one.names).second) command.options.push_back(std::move(one));
     }

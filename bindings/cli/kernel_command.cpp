@@ -10,6 +10,7 @@
 
 #include "bindings/cli/command.hpp"
 #include "bindings/cli/detailed_arguments.hpp"
+#include "bindings/cli/gemm_arguments.hpp"
 #include "bindings/cli/kernel_command.hpp"
 #include "bindings/cli/progress.hpp"
 #include "bindings/report/kernel_report.hpp"
@@ -38,6 +39,7 @@ struct KernelArguments {
   bool explain = false;
   std::string model = "analytic";
   DetailedArguments detailed;
+  GemmArguments gemm;
 };
 
 // Benchmarks repeat one kernel: what it reads may still be in the L2. That is what users compare with.
@@ -141,10 +143,30 @@ KernelPrediction answer_of(const Kernel& kernel, const DeviceSpec& device, const
   return predict_kernel(kernel, device, question);
 }
 
+// Each by the model that answers; none is drawn, and nothing is free.
+void time_candidates(KernelChoice& choice, const DeviceSpec& device, const KernelArguments& arguments,
+                     const Session& session) {
+  KernelQuestion question = question_of(arguments);
+  const OpenCache cache(session.console, question.model == KernelModel::detailed && !arguments.detailed.no_cache);
+  question.cache = cache.get().get();
+  question.ideals.clear();
+  question.detailed.draws = false;
+  for (KernelCandidate& candidate : choice.candidates) {
+    try {
+      candidate.duration = predict_kernel(candidate.kernel, device, question).cost.duration;
+    } catch (const UserError& error) {
+      candidate.why += ": " + error.message();
+    }
+  }
+}
+
 void predict(const KernelFamily& family, const KernelArguments& arguments, Session& session) {
   Kernel kernel = kernel_from_names(family, sizes_of(arguments), flags_of(family, arguments));
   set_types(family, arguments, kernel);
-  const FoundDevice device = kernel_device(arguments.device, arguments.overrides);
+  if (family.name() == "gemm") kernel = arguments.gemm.with_name(kernel);
+  std::vector<std::string> overrides = arguments.gemm.overrides();
+  overrides.insert(overrides.end(), arguments.overrides.begin(), arguments.overrides.end());
+  const FoundDevice device = kernel_device(arguments.device, overrides);
   KernelReport report;
   report.device = device.name;
   report.power_limit = device.spec.power.limit;
@@ -156,7 +178,10 @@ void predict(const KernelFamily& family, const KernelArguments& arguments, Sessi
   } else if (report.prediction.ideals.empty()) {
     report.band = band_of(report.prediction, device, arguments.type);
   }
-  if (arguments.explain) report.candidates = family.candidates(kernel, device.spec);
+  report.choice = family.choice(kernel, device.spec);
+  if (!arguments.gemm.kernel_name.empty()) report.choice.why = "its kernel's name has it";
+  report.explains = arguments.explain;
+  if (arguments.explain) time_candidates(report.choice, device.spec, arguments, session);
   session.console.print(arguments.as_json ? to_json(report) : to_text(report) + told_picture(arguments.detailed));
 }
 
@@ -205,6 +230,7 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
     }
     add_flag(command, option_of(flag.name), arguments->flags[std::string(flag.name)], std::string(flag.meaning));
   }
+  if (family.name() == "gemm") add_gemm_arguments(command, arguments->gemm);
   command->add_option("--dtype", arguments->type, "of the inputs (bf16)")->type_name("TYPE");
   command->add_option("--weight-dtype", arguments->weight_type, "of the second operand, if another")->type_name("TYPE");
   command->add_option("--output-dtype", arguments->output_type, "of the result, if another")->type_name("TYPE");
@@ -218,7 +244,8 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
   add_sms(command, arguments->detailed);
   add_timeline(command, arguments->detailed);
   add_no_cache(command, arguments->detailed.no_cache);
-  add_flag(command, "--explain", arguments->explain, "list what the kernel library could have chosen");
+  add_flag(command, "--explain", arguments->explain,
+           "list what the kernel library could have taken, with what its rule counts and what the model says, and why");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback([&action, &family, arguments] {
     action = [&family, arguments](Session& session) { predict(family, *arguments, session); };

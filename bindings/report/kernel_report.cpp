@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bindings/report/band_json.hpp"
@@ -75,17 +76,48 @@ std::string gain_in_words(const KernelPrediction& p) {
                      to_string(p.real), p.gain());
 }
 
-std::string candidates_in_words(const std::vector<KernelCandidate>& candidates) {
-  if (candidates.empty()) return "\nThis family has one way to do it.\n";
-  TextTable table({"", "tile", "waves", "predicted"});
+// Of the candidate that runs: `128 x 256, by the rule`.
+std::string choice_in_words(const KernelChoice& choice) {
+  const auto chosen = std::ranges::find(choice.candidates, true, &KernelCandidate::is_chosen);
+  if (chosen == choice.candidates.end()) return {};
+  return fmt::format("{}, chosen by the {}", chosen->what, choice.by);
+}
+
+std::string candidates_in_words(const KernelChoice& choice) {
+  if (choice.candidates.empty()) return "\nThis family has one way to do it.\n";
+  TextTable table({"", "tile", "waves", "steps", "parts", "rule's cycles", "predicted", "why"});
   table.align_left(1);
-  for (const KernelCandidate& candidate : candidates) {
-    table.add({candidate.is_chosen ? "*" : "", candidate.what, fmt::format("{:.2f}", candidate.waves),
-               to_string(candidate.duration)});
+  table.align_left(7);
+  for (const KernelCandidate& one : choice.candidates) {
+    const bool has_rule = one.nominal > Cycles(0);
+    table.add({one.is_chosen ? "*" : "", one.what, fmt::format("{:.2f}", one.waves),
+               has_rule ? fmt::format("{:.0f}", one.steps) : "-", fmt::format("{:.0f}", one.parts),
+               has_rule ? fmt::format("{:.0f}", one.nominal.value()) : "-",
+               one.duration > Time::zero() ? to_string(one.duration) : "-", one.is_chosen ? "taken" : one.why});
   }
-  return "\nWhat the library could take (* is its choice: fewest waves x time of a step at the rates it was tuned "
-         "for)\n" +
-         table.to_string();
+  std::string text = fmt::format("\nWhich kernel (* is taken, by the {}: {})\n", choice.by, choice.why);
+  text += table.to_string();
+  if (choice.left_out > 0) text += fmt::format("and {} more that the rule counts as slower\n", choice.left_out);
+  return text;
+}
+
+Json candidate_json(const KernelCandidate& one) {
+  Json json = {{"what", one.what},
+               {"waves", one.waves},
+               {"steps", one.steps},
+               {"parts", one.parts},
+               {"nominal_cycles", one.nominal.value()}};
+  if (one.duration > Time::zero()) json["duration_us"] = one.duration.microseconds();
+  json["is_chosen"] = one.is_chosen;
+  json["why"] = one.why;
+  return json;
+}
+
+Json choice_json(const KernelChoice& choice) {
+  Json json = {{"by", choice.by}, {"why", choice.why}};
+  const auto chosen = std::ranges::find(choice.candidates, true, &KernelCandidate::is_chosen);
+  if (chosen != choice.candidates.end()) json["what"] = chosen->what;
+  return json;
 }
 
 Json shape_json(const Kernel& kernel) {
@@ -108,6 +140,7 @@ std::string to_text(const KernelReport& report) {
   row("duration", fmt::format("{}, of which {} is the gap before it", to_string(p.cost.duration), to_string(p.launch)));
   if (!p.ideals.empty()) row("free", gain_in_words(p));
   if (!p.detailed && p.ideals.empty()) row("error band", in_words(report.band, p.cost.duration));
+  if (const std::string choice = choice_in_words(report.choice); !choice.empty()) row("tile", choice);
   row("bound by", fmt::format("{}: {}", name(p.cost.bound_by), meaning(p.cost.bound_by)));
   row("arithmetic", fmt::format("{}, {} reached", to_string(p.flops), to_string(p.achieved())));
   row("memory",
@@ -125,7 +158,7 @@ std::string to_text(const KernelReport& report) {
                                  types_in_words(p.kernel), report.device, p.detailed ? ", played in detail" : "");
   text += table.lines();
   if (p.detailed) text += detailed_in_words(*p.detailed, report.spec);
-  return report.candidates ? text + candidates_in_words(*report.candidates) : text;
+  return report.explains ? text + candidates_in_words(report.choice) : text;
 }
 
 std::string to_json(const KernelReport& report) {
@@ -163,14 +196,11 @@ std::string to_json(const KernelReport& report) {
     json["ideal"] = {{"free", std::move(free)}, {"real_duration_us", p.real.microseconds()}, {"gain", p.gain()}};
   }
   if (p.detailed) json["detailed"] = detailed_json(*p.detailed, report.spec);
-  if (report.candidates) {
+  if (!report.choice.by.empty()) json["choice"] = choice_json(report.choice);
+  if (report.explains) {
     json["candidates"] = Json::array();
-    for (const KernelCandidate& candidate : *report.candidates) {
-      json["candidates"].push_back({{"what", candidate.what},
-                                    {"waves", candidate.waves},
-                                    {"duration_us", candidate.duration.microseconds()},
-                                    {"is_chosen", candidate.is_chosen}});
-    }
+    for (const KernelCandidate& one : report.choice.candidates) json["candidates"].push_back(candidate_json(one));
+    json["candidates_left_out"] = report.choice.left_out;
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -17,8 +17,8 @@ struct KernelReport {
   DeviceSpec spec;     // what was played on, with what is free
   Power power_limit{0};
   std::optional<PredictionBand> band;
-  // Shown when asked for.
-  std::optional<std::vector<KernelCandidate>> candidates;
+  KernelChoice choice;
+  bool explains = false;  // its candidates are shown
 };
 
 std::string to_text(const KernelReport& report);

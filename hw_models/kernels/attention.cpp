@@ -29,6 +29,7 @@ constexpr std::uint32_t backward_flag = 2;
 constexpr std::uint32_t serving_flag = 4;
 constexpr std::uint32_t warm_flag = 8;
 constexpr std::uint32_t values_in_keys_flag = 16;
+constexpr std::uint32_t deterministic_flag = 32;
 
 // Pairs of query and key that are computed, a head: query i sees min(window, first + i) keys.
 double pairs(const AttentionShape& shape) {
@@ -74,6 +75,8 @@ class Attention final : public KernelFamily {
         {"serving", serving_flag, "as a serving engine's operation: planning and the write to the cache included"},
         {"warm", warm_flag, "operands may still be in the L2"},
         {"values_in_keys", values_in_keys_flag, "a value is part of its key and not read again"},
+        {"deterministic", deterministic_flag,
+         "batch-invariant: the keys are cut into parts of 2,048, whatever the batch is"},
     };
     return list;
   }
@@ -83,6 +86,10 @@ class Attention final : public KernelFamily {
     if (shape.query_heads % shape.kv_heads != 0) {
       throw UserError(fmt::format("attention: {} query heads do not divide among {} key and value heads",
                                   shape.query_heads, shape.kv_heads));
+    }
+    if (shape.deterministic && shape.backward) {
+      throw UserError("attention: there is no `deterministic` model of the backward pass",
+                      "its order of sums costs time that no model here has; leave one of them out");
     }
     if (shape.causal && shape.query_length > shape.kv_length) {
       throw UserError(fmt::format("attention: causal attention of {} queries to only {} keys", shape.query_length,
@@ -131,7 +138,7 @@ Kernel attention(const AttentionShape& shape) {
   kernel.output = shape.type;
   kernel.flags = (shape.causal ? causal_flag : 0) | (shape.backward ? backward_flag : 0) |
                  (shape.serving ? serving_flag : 0) | (shape.warm ? warm_flag : 0) |
-                 (shape.values_in_keys ? values_in_keys_flag : 0);
+                 (shape.values_in_keys ? values_in_keys_flag : 0) | (shape.deterministic ? deterministic_flag : 0);
   return kernel;
 }
 
@@ -150,6 +157,7 @@ AttentionShape attention_shape(const Kernel& kernel) {
   shape.backward = (kernel.flags & backward_flag) != 0;
   shape.serving = (kernel.flags & serving_flag) != 0;
   shape.warm = (kernel.flags & warm_flag) != 0;
+  shape.deterministic = (kernel.flags & deterministic_flag) != 0;
   shape.type = kernel.input;
   shape.kv_type = kernel.weight;
   return shape;

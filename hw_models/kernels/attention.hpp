@@ -26,6 +26,7 @@ struct AttentionShape {
   bool values_in_keys = false;  // a value is part of its key and not read again (latent attention)
   bool serving = false;  // as a serving engine's operation: plans the batch and writes new keys and values to the cache
   bool warm = false;     // operands may still be in the L2 (a benchmark that repeats one operation)
+  bool deterministic = false;  // batch-invariant: keys are cut into parts of one length, not into so many parts
   DataType type = DataType::bf16;
   std::optional<DataType> kv_type{};  // of keys and values in memory; none: as `type`
 };

@@ -111,7 +111,7 @@ double ForwardModel::ends_cycles() const {
 double ForwardModel::core_cycles(const StepCycles& step) const {
   const double sms = device_.sm.count;
   const double ends = ends_cycles();
-  const double longest_steps = std::ceil(tiling_.steps.longest / tiling_.parts);
+  const double longest_steps = tiling_.part_tiles;
   if (tiling_.blocks <= sms) return longest_steps * step.alone + ends;
   if (tiling_.steps.longest == tiling_.steps.shortest)
     return std::ceil(tiling_.blocks / sms) * (longest_steps * step.total + ends / tiling_.sharing);

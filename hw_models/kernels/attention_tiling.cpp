@@ -30,6 +30,10 @@ double parts_of_fewest_waves(double blocks, double places, double most) {
   return 1;
 }
 
+// [documented] batch-invariant serving: SGLang's SGLANG_FLASHINFER_DECODE_SPLIT_TILE_SIZE and vLLM's
+// decode_fixed_split_size. Parts of one length leave the order of sums to the sequence alone.
+constexpr double fixed_part = 2048;  // keys
+
 double parts_of(const AttentionTiling& tiling, const DeviceSpec& device) {
   const DecodeConstants& decode = device.architecture.attention.decode;
   if (!tiling.is_decode || (decode.splits_grouped_only && !tiling.packs)) return 1;
@@ -114,7 +118,10 @@ AttentionTiling attention_tiling(const AttentionShape& shape, const DeviceSpec& 
   sweep.causal = shape.causal;
   tiling.steps = steps_of(sweep);
   tiling.heads = as_double(shape.batch) * as_double(tiling.packs ? shape.kv_heads : shape.query_heads);
-  tiling.parts = parts_of(tiling, device);
+  const bool is_fixed = shape.deterministic && tiling.is_decode;
+  const double fixed_tiles = std::max(std::round(fixed_part / column_tile), 1.0);
+  tiling.parts = is_fixed ? std::max(std::ceil(tiling.steps.longest / fixed_tiles), 1.0) : parts_of(tiling, device);
+  tiling.part_tiles = is_fixed && tiling.parts > 1 ? fixed_tiles : std::ceil(tiling.steps.longest / tiling.parts);
   tiling.blocks = tiling.heads * tiling.steps.blocks * tiling.parts;
   tiling.sharing = resident(tiling, shape, device);
   return tiling;

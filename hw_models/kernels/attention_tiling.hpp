@@ -36,11 +36,12 @@ struct AttentionTiling {
   double row_tile = 0;
   double column_tile = 0;
   Sweep sweep;
-  Steps steps;         // of one head, not cut
-  double heads = 0;    // that have blocks of their own
-  double parts = 1;    // of the keys
-  double blocks = 0;   // parts counted
-  double sharing = 1;  // blocks on an SM at once
+  Steps steps;            // of one head, not cut
+  double heads = 0;       // that have blocks of their own
+  double parts = 1;       // of the keys
+  double part_tiles = 0;  // of keys in a part; the last may have fewer
+  double blocks = 0;      // parts counted
+  double sharing = 1;     // blocks on an SM at once
 };
 
 AttentionTiling attention_tiling(const AttentionShape& shape, const DeviceSpec& device);

@@ -10,6 +10,8 @@
 //               + (prologue + epilogue bm bn / 128^2) (1 + (waves - 1)(1 - overlap))
 //   traffic   = A once a column group + B once (or once a wave, when its panel does not stay in the L2) + C
 //   t         = fixed + max(core / f, traffic / HBM) + (1 - memory_overlap) min(...) + split
+// Stream-K: waves are those of the longest share (stream_k.hpp), split the tiles that are cut, in the kernel itself.
+// 2:4 sparse: B's bytes and the products' cycles by the sparse format and rate, no energy for what is left out.
 // B of another type than A has its own bytes; products are of the wider type, and converting on the way costs nothing.
 // Tile and split by the rule of the libraries (not by this cost): fewest waves x max(products, operands) at nominal
 // rates, then the fewest parts of k, then the largest tile, as DeepGEMM documents its own choice; k is split where the
@@ -22,10 +24,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "hw_models/kernels.hpp"
 #include "hw_models/kernels/gemm_blocking.hpp"
+#include "hw_models/kernels/gemm_choice.hpp"
 #include "hw_models/kernels/simt_gemm.hpp"
+#include "hw_models/kernels/stream_k.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/operating_point.hpp"
 #include "sim/core/errors.hpp"
@@ -40,6 +45,9 @@ constexpr std::uint32_t transposed_flag = 8;
 constexpr std::uint32_t sliced_flag = 16;
 constexpr std::uint32_t serving_flag = 32;
 constexpr std::uint32_t split_accumulator_flag = 4;
+constexpr std::uint32_t stream_k_flag = 64;
+constexpr std::uint32_t deterministic_flag = 128;
+constexpr std::uint32_t sparse_flag = 256;
 constexpr double step_bytes = gemm_step_bytes;
 
 double element_bytes(DataType type) { return bits(type) / 8.0; }
@@ -47,7 +55,12 @@ double element_bytes(DataType type) { return bits(type) / 8.0; }
 // Operand bytes of a step; it is `step_bytes` of the wider type deep.
 double operands_of(const GemmShape& shape, double rows, double columns) {
   const double widest = bits(product_type(shape));
-  return step_bytes * (rows * bits(shape.input) + columns * bits(weight_type(shape))) / widest;
+  return step_bytes * (rows * bits(shape.input) + columns * weight_bits(shape)) / widest;
+}
+
+// Blocks that share an operand read: a kernel that is named has its own cluster.
+double multicast_of(const GemmShape& shape, const GemmConstants& constants) {
+  return shape.cluster > 0 ? std::min(constants.multicast, as_double(shape.cluster)) : constants.multicast;
 }
 
 struct StepCycles {
@@ -61,16 +74,19 @@ StepCycles step_cycles(const GemmTile& tile, const GemmShape& shape, const Devic
                        double share) {
   const auto& constants = device.architecture.gemm;
   const double depth = step_bytes / element_bytes(product_type(shape));
-  const double rate = device.tensor_flops_per_cycle(product_type(shape)) * share;
+  const double peak = shape.is_sparse ? device.sparse_flops_per_cycle(product_type(shape))
+                                      : device.tensor_flops_per_cycle(product_type(shape));
+  const double rate = peak * share;
   const double l2_rate = constants.l2_reached * std::min(constants.port_bytes_per_cycle,
                                                          device.l2.bytes_per_cycle_per_sm * device.sm.count / active);
   StepCycles cycles;
   cycles.products = 2.0 * tile.m * tile.n * depth / rate;
   // Blocks share what they have in common: B among rows of tiles, of which there may be only one. Vendor libraries have
   // kernels that avoid that.
+  const double most = multicast_of(shape, constants);
   const auto sharers = [&](std::int64_t size, int part) {
-    if (!shape.is_serving) return constants.multicast;
-    return std::min(constants.multicast, std::ceil(as_double(size) / part));
+    if (!shape.is_serving) return most;
+    return std::min(most, std::ceil(as_double(size) / part));
   };
   const double rows = tile.m / sharers(shape.n, tile.n);
   const double columns = tile.n / sharers(shape.m, tile.m);
@@ -99,8 +115,9 @@ class GemmModel {
         blocking_(choose_gemm_blocking(shape, device)) {
     const double x = blocking_.blocks / device.sm.count;
     active_ = std::min<double>(device.sm.count, blocking_.blocks);
-    const bool is_deep =
-        !shape.is_serving && as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
+    shape_.cluster = blocking_.cluster;
+    const bool is_deep = !shape.is_serving && !shape.is_deterministic &&
+                         as_double(shape.k) >= 2.0 * constants_.split_minimum_depth && blocking_.parts == 1;
     const double least = is_deep ? x : std::max(x, 1.0);
     waves_ = constants_.wave_quantisation * std::ceil(x) + (1 - constants_.wave_quantisation) * least;
     const double c = as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * element_bytes(shape.output);
@@ -111,8 +128,9 @@ class GemmModel {
     split_bytes_ = blocking_.parts > 1
                        ? as_double(shape.batch) * as_double(shape.m) * as_double(shape.n) * 4 * 2 * blocking_.parts
                        : 0;
+    if (blocking_.is_stream_k) spread();
     operand_bytes_ = blocking_.blocks * blocking_.steps * operands_of(shape, blocking_.tile.m, blocking_.tile.n) /
-                     constants_.multicast;
+                     multicast_of(shape_, constants_);
   }
 
   Terms terms_at(Frequency clock) const {
@@ -134,6 +152,7 @@ class GemmModel {
     if (blocking_.parts > 1) {
       terms.fixed += constants_.split_fixed.seconds() + split_bytes_ / device_.l2_bandwidth_at(clock).value();
     }
+    if (blocking_.is_stream_k) terms.ends += split_bytes_ / device_.l2_bandwidth_at(clock).value();
     return terms;
   }
 
@@ -149,10 +168,18 @@ class GemmModel {
   }
 
  private:
-  // Tiles that stick out compute too; energy is for what is asked.
+  // Stream-K: waves are as long as the longest worker's share, and tiles that are cut go through the L2 in FP32.
+  void spread() {
+    const StreamKCost cost = stream_k_cost(blocking_.blocks, blocking_.steps, device_.sm.count);
+    waves_ = cost.waves;
+    split_bytes_ = 2 * 4.0 * cost.stored * blocking_.tile.m * blocking_.tile.n;
+    if (cost.stored > 0) active_ = device_.sm.count;
+  }
+
+  // Tiles that stick out compute too; energy is for what is asked, and none for what sparsity leaves out.
   Activity activity() const {
     const auto& energy = device_.architecture.energy;
-    const Energy per_flop = tensor_flop_energy(device_, product_type(shape_));
+    const Energy per_flop = tensor_flop_energy(device_, product_type(shape_)) * (shape_.is_sparse ? 0.5 : 1);
     return {per_flop * gemm_flops(shape_) + energy.l2_byte * (operand_bytes_ + split_bytes_),
             energy.memory_byte * memory_bytes_};
   }
@@ -191,6 +218,8 @@ class Gemm final : public KernelFamily {
         {"tile_n", "columns that one block computes; 0: by the library's rule", 0, 0},
         {"split_k", "parts that the sums are cut into; 0: by the library's rule", 0, 0},
         {"threads", "threads of one block, for FP32 on the vector lanes; 0: by the library's rule", 0, 0},
+        {"stages", "stages of 128 bytes a row in the pipeline, for Tensor Cores; 0: as many as fit", 0, 0},
+        {"cluster", "blocks that share reads of operands; 0: by the library's rule", 0, 0},
     };
     return list;
   }
@@ -202,6 +231,10 @@ class Gemm final : public KernelFamily {
         {"sliced", sliced_flag, "four groups of a block's threads share the sums of its tile; for FP32 kernels"},
         {"serving", serving_flag, "by a serving engine's kernel for 8 and 4 bits: it does not cut k"},
         {"split_accumulator", split_accumulator_flag, "partial sums of 8-bit products are promoted to FP32"},
+        {"stream_k", stream_k_flag, "the last waves are cut evenly along k, whatever the tiles (CUTLASS's stream-K)"},
+        {"deterministic", deterministic_flag,
+         "batch-invariant: the same tile and order of sums whatever m is, k in one part"},
+        {"sparse", sparse_flag, "B has 2:4 structured sparsity: half of it is stored, at twice the tensor rate"},
     };
     return list;
   }
@@ -211,7 +244,7 @@ class Gemm final : public KernelFamily {
   Bytes bytes(const Kernel& kernel) const override {
     const GemmShape shape = gemm_shape(kernel);
     const Bytes a = bytes_of({shape.batch, shape.m, shape.k}, shape.input);
-    const Bytes b = bytes_of({shape.batch, shape.k, shape.n}, weight_type(shape));
+    const Bytes b = gemm_weight_bytes(shape);
     const Bytes c = bytes_of({shape.batch, shape.m, shape.n}, shape.output);
     return a + b + c * (shape.accumulate ? 2 : 1);
   }
@@ -222,27 +255,8 @@ class Gemm final : public KernelFamily {
     return GemmModel(shape, device).cost();
   }
 
-  // One a tile of the library, each with the parts of k that go with it.
-  std::vector<KernelCandidate> candidates(const Kernel& kernel, const DeviceSpec& device) const override {
-    const GemmShape shape = gemm_shape(kernel);
-    if (product_type(shape) == DataType::fp32 || shape.tile_m > 0) return {};
-    const GemmBlocking chosen = choose_gemm_blocking(shape, device);
-    std::vector<KernelCandidate> list;
-    for (const GemmTile& tile : device.architecture.gemm.tiles) {
-      GemmShape named = shape;
-      named.tile_m = tile.m;
-      named.tile_n = tile.n;
-      named.split_k = static_cast<std::int64_t>(gemm_parts(tile, shape, device));
-      const GemmBlocking blocking = choose_gemm_blocking(named, device);
-      KernelCandidate candidate;
-      candidate.what = fmt::format("{} x {}", tile.m, tile.n);
-      if (blocking.parts > 1) candidate.what += fmt::format(", k in {} parts", blocking.parts);
-      candidate.waves = blocking.blocks / device.sm.count;
-      candidate.duration = GemmModel(named, device).cost().duration;
-      candidate.is_chosen = tile.m == chosen.tile.m && tile.n == chosen.tile.n && blocking.parts == chosen.parts;
-      list.push_back(std::move(candidate));
-    }
-    return list;
+  KernelChoice choice(const Kernel& kernel, const DeviceSpec& device) const override {
+    return gemm_kernel_choice(gemm_shape(kernel), device);
   }
 
  protected:
@@ -251,6 +265,7 @@ class Gemm final : public KernelFamily {
     if ((shape.tile_m > 0) != (shape.tile_n > 0)) {
       throw UserError("gemm: expected both of `tile_m` and `tile_n`, or neither");
     }
+    check_variants(shape);
     // What no kernel has would pass for a prediction of one.
     constexpr std::int64_t largest_tile = 4096;
     constexpr std::int64_t most_threads = 1024;
@@ -265,12 +280,47 @@ class Gemm final : public KernelFamily {
       throw UserError(
           fmt::format("gemm: expected `threads` in warps of 32, up to {}, got {}", most_threads, shape.threads));
     }
+    constexpr std::int64_t most_stages = 64;
+    constexpr std::int64_t largest_cluster = 16;
+    for (const auto& [name, count, most] :
+         {std::tuple{"stages", shape.stages, most_stages}, {"cluster", shape.cluster, largest_cluster}}) {
+      if (count > most) throw UserError(fmt::format("gemm: expected `{}` up to {}, got {}", name, most, count));
+    }
+    if (shape.stages == 1) throw UserError("gemm: expected at least 2 `stages`: one is filled while another is read");
+  }
+
+ private:
+  static void check_variants(const GemmShape& shape) {
+    if (shape.is_deterministic && (shape.split_k > 1 || shape.is_stream_k)) {
+      throw UserError(
+          fmt::format("gemm: `deterministic` and `{}` exclude one another", shape.is_stream_k ? "stream_k" : "split_k"),
+          "where k is cut, the order of sums follows from m; leave one of them out");
+    }
+    if (shape.is_stream_k && shape.split_k > 1) {
+      throw UserError("gemm: `stream_k` and `split_k` exclude one another: both cut k", "leave one of them out");
+    }
+    if (product_type(shape) != DataType::fp32) return;
+    const char* const hint = "FP32 runs on the vector lanes; `--dtype tf32` uses the Tensor Cores";
+    if (shape.is_sparse) throw UserError("gemm: `sparse` needs Tensor Cores, which have no fp32", hint);
+    if (shape.is_stream_k) throw UserError("gemm: there is no `stream_k` program for fp32", hint);
   }
 };
 
 }  // namespace
 
 DataType weight_type(const GemmShape& shape) { return shape.weight.value_or(shape.input); }
+
+double weight_bits(const GemmShape& shape) {
+  constexpr double kept = 0.5;
+  constexpr double place = 2;  // bits that say where in four a value stands (NVIDIA PTX ISA, mma.sp)
+  const double width = bits(weight_type(shape));
+  return shape.is_sparse ? kept * (width + place) : width;
+}
+
+Bytes gemm_weight_bytes(const GemmShape& shape) {
+  const Bytes dense = bytes_of({shape.batch, shape.k, shape.n}, weight_type(shape));
+  return shape.is_sparse ? dense * (weight_bits(shape) / bits(weight_type(shape))) : dense;
+}
 
 DataType product_type(const GemmShape& shape) {
   return bits(weight_type(shape)) > bits(shape.input) ? weight_type(shape) : shape.input;
@@ -286,6 +336,8 @@ GemmShape gemm_shape(const Kernel& kernel) {
   shape.tile_n = kernel.size[5];
   shape.split_k = kernel.size[6];
   shape.threads = kernel.size[7];
+  shape.stages = kernel.size[8];
+  shape.cluster = kernel.size[9];
   shape.input = kernel.input;
   shape.weight = kernel.weight;
   shape.output = kernel.output;
@@ -295,19 +347,25 @@ GemmShape gemm_shape(const Kernel& kernel) {
   shape.is_serving = (kernel.flags & serving_flag) != 0;
   shape.is_sliced = (kernel.flags & sliced_flag) != 0;
   shape.split_accumulator = (kernel.flags & split_accumulator_flag) != 0;
+  shape.is_stream_k = (kernel.flags & stream_k_flag) != 0;
+  shape.is_deterministic = (kernel.flags & deterministic_flag) != 0;
+  shape.is_sparse = (kernel.flags & sparse_flag) != 0;
   return shape;
 }
 
 Kernel gemm(const GemmShape& shape) {
   Kernel kernel;
   kernel.family = "gemm";
-  kernel.size = {shape.batch, shape.m, shape.n, shape.k, shape.tile_m, shape.tile_n, shape.split_k, shape.threads};
+  kernel.size = {shape.batch,  shape.m,       shape.n,       shape.k,      shape.tile_m,
+                 shape.tile_n, shape.split_k, shape.threads, shape.stages, shape.cluster};
   kernel.input = shape.input;
   kernel.weight = weight_type(shape);
   kernel.output = shape.output;
   kernel.flags = (shape.accumulate ? accumulate_flag : 0) | (shape.is_warm ? warm_flag : 0) |
                  (shape.split_accumulator ? split_accumulator_flag : 0) | (shape.is_transposed ? transposed_flag : 0) |
-                 (shape.is_sliced ? sliced_flag : 0) | (shape.is_serving ? serving_flag : 0);
+                 (shape.is_sliced ? sliced_flag : 0) | (shape.is_serving ? serving_flag : 0) |
+                 (shape.is_stream_k ? stream_k_flag : 0) | (shape.is_deterministic ? deterministic_flag : 0) |
+                 (shape.is_sparse ? sparse_flag : 0);
   return kernel;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sim/core/units.hpp"
 #include "sim/work/kernel.hpp"
 
 namespace warploom {
@@ -25,14 +26,22 @@ struct GemmShape {
   bool is_transposed = false;      // B lies n x k, as the weights of a linear layer do
   bool is_serving = false;         // by a serving engine's kernel for 8 and 4 bits, not by the vendor's library
   bool is_sliced = false;          // four groups of a block's threads share the sums of its tile (FP32 kernels)
-  std::int64_t tile_m = 0;         // of one block; 0, as for the next three: what the library chooses
+  bool is_stream_k = false;        // the last waves' work is cut evenly along k, whatever the tiles
+  bool is_deterministic = false;   // batch-invariant: the same tile and order of sums whatever m is; k is not cut
+  bool is_sparse = false;          // B has 2:4 structured sparsity: two of four values in a row are stored
+  std::int64_t tile_m = 0;         // of one block; 0, as for the next five: what the library chooses
   std::int64_t tile_n = 0;
   std::int64_t split_k = 0;
   std::int64_t threads = 0;          // of one block; FP32 on the vector lanes only
+  std::int64_t stages = 0;           // of the pipeline in shared memory
+  std::int64_t cluster = 0;          // blocks that share reads of operands
   std::optional<DataType> weight{};  // of B in memory; products are of the wider type, B converted on its way
 };
 
 DataType weight_type(const GemmShape& shape);
+// Bits that B takes in memory an element, those that sparsity leaves out included.
+double weight_bits(const GemmShape& shape);
+Bytes gemm_weight_bytes(const GemmShape& shape);
 DataType product_type(const GemmShape& shape);
 
 Kernel gemm(const GemmShape& shape);

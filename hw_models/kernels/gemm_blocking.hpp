@@ -8,6 +8,11 @@
 // and the tiles that their kernels' names show, the share of a wave that is lost came out of the fit as 1.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "hw_models/device.hpp"
 #include "hw_models/kernels/gemm.hpp"
 
@@ -18,9 +23,37 @@ inline constexpr std::int64_t gemm_step_bytes = 128;  // of one row of an operan
 // A GEMM cut into blocks.
 struct GemmBlocking {
   GemmTile tile;
-  double parts = 1;   // of k
-  double steps = 0;   // of the main loop, in one block
-  double blocks = 0;  // in all
+  double parts = 1;          // of k
+  double steps = 0;          // of the main loop, in one block
+  double blocks = 0;         // in all
+  bool is_stream_k = false;  // the last waves are cut along k (stream_k.hpp); `blocks` are tiles
+  std::int64_t stages = 0;   // of the pipeline; 0: as many as fit
+  std::int64_t cluster = 0;  // blocks that share reads; 0: by the architecture's library
+};
+
+// Who decided, in the order in which they are asked.
+enum class ChosenBy : std::uint8_t {
+  caller,  // the shape names a tile: a trace's kernel and grid, an option
+  table,   // a row of the architecture's selection table
+  rule,    // the library's rule
+};
+
+template <>
+struct EnumNames<ChosenBy> {
+  static constexpr std::pair<ChosenBy, std::string_view> values[] = {
+      {ChosenBy::caller, "caller"}, {ChosenBy::table, "table"}, {ChosenBy::rule, "rule"}};
+};
+
+struct GemmChoice {
+  GemmBlocking blocking;
+  ChosenBy by = ChosenBy::rule;
+  const GemmSelection* row = nullptr;  // of the table
+};
+
+// A tile of the rule with the parts that go with it, and what the rule counts for it.
+struct GemmCandidate {
+  GemmBlocking blocking;
+  double cycles = 0;
 };
 
 // Of the product that is asked for; tiles that stick out compute more.
@@ -32,8 +65,23 @@ GemmBlocking gemm_blocking(const GemmTile& tile, double parts, const GemmShape& 
 // The parts that a library cuts k into: what the shape says, else as many as fill the SMs once.
 double gemm_parts(const GemmTile& tile, const GemmShape& shape, const DeviceSpec& device);
 
-// What the library takes; where the shape names a tile, that one.
-GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device);
+// What is taken: what the shape names, else what the table has, else what the rule says. A deterministic product has
+// one tile for all m.
+GemmChoice choose_gemm(const GemmShape& shape, const DeviceSpec& device);
+inline GemmBlocking choose_gemm_blocking(const GemmShape& shape, const DeviceSpec& device) {
+  return choose_gemm(shape, device).blocking;
+}
+
+// What the rule looks at, in the order of the library's tiles; and how much more than the least it lets pass for fewer
+// parts and a larger tile.
+std::vector<GemmCandidate> gemm_candidates(const GemmShape& shape, const DeviceSpec& device);
+inline constexpr double gemm_tile_gain = 0.03;
+
+// What the rule takes, whoever else was asked.
+GemmBlocking ruled_gemm_blocking(const GemmShape& shape, const DeviceSpec& device);
+
+// What the rule counts for any blocking: cycles at the rates that the library was tuned for.
+double gemm_nominal_cycles(const GemmBlocking& blocking, const GemmShape& shape, const DeviceSpec& device);
 
 // Bytes of each operand, all batches together.
 struct OperandBytes {

@@ -40,6 +40,12 @@ SimtBlock choose_simt_block(const GemmShape& shape, const DeviceSpec& device) {
   SimtBlock chosen;
   chosen.parts = std::max(1.0, as_double(shape.split_k));
   chosen.sliced = shape.is_sliced;
+  if (shape.is_deterministic && shape.tile_m == 0) {
+    // As the batch-invariant kernels of Tensor Cores: one tile for all m (gemm_blocking.cpp).
+    chosen.tile = {128, 128};
+    chosen.threads = threads_of(chosen.tile);
+    return chosen;
+  }
   if (shape.tile_m > 0) {
     chosen.tile = {static_cast<int>(shape.tile_m), static_cast<int>(shape.tile_n)};
     chosen.threads = shape.threads > 0 ? as_double(shape.threads) : threads_of(chosen.tile);

@@ -25,7 +25,7 @@ void append(std::vector<BlockGroup>& groups, double blocks, double turns) {
 
 // Decoding: parts as long as one another, but the last.
 std::vector<BlockGroup> parts_in_blocks(const AttentionTiling& tiling, double beside) {
-  const double each = std::ceil(tiling.steps.longest / tiling.parts);
+  const double each = tiling.part_tiles;
   const double last = tiling.steps.longest - each * (tiling.parts - 1);
   const double rows = tiling.heads * tiling.steps.blocks;
   std::vector<BlockGroup> groups;

@@ -14,7 +14,7 @@ constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t by) { return (v
 
 class Code {
  public:
-  // `count` 0: the turns of the block's group.
+  // `count` 0: the turns of the block's group; below: its other counts.
   Code& loop(std::int64_t count) { return add({.op = Op::loop, .count = count}); }
   // Turns that are alike: steady state may stand for most of them.
   Code& main_loop(std::int64_t count, int stages) { return add({.op = Op::loop, .count = count, .stages = stages}); }

@@ -74,12 +74,13 @@ constexpr std::string_view name(Op op) {
 
 struct Instruction {
   Op op = Op::alu;
-  std::int64_t count = 1;  // warp instructions, turns of a loop (0: as many as the block's group says), what is left
+  std::int64_t count = 1;  // warp instructions, turns of a loop (0 and less: the block's group has them), what is left
   std::int64_t bytes = 0;  // that one of them moves: per warp, a tile's for copy_tile
   int ring = -1;    // KernelProgram::rings: what is waited for, or arrived at, also by a copy or tcgen05 at its end
   int stream = -1;  // KernelProgram::streams: whose traffic it is
   int m = 0, n = 0, k = 0;  // of one product
   DataType type = DataType::bf16;
+  bool is_sparse = false;       // one operand has 2:4 structured sparsity: k counts what is left out, too
   bool a_in_registers = false;  // only B is read from shared memory
   double b_share = 1;           // of B, what this SM's shared memory holds: half in a pair of SMs
   double conflict = 1;          // shared memory is read so many times (ways of a bank conflict)

@@ -2,6 +2,7 @@
 // A kernel as its blocks run it: roles of warps, the barriers between them, and where their traffic comes from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,7 +42,9 @@ struct WarpRole {
 // Blocks that follow one another in the order of dispatch and do the same work.
 struct BlockGroup {
   std::int64_t blocks = 1;
-  std::int64_t turns = 1;  // of loops whose count is 0
+  std::int64_t turns = 1;              // of loops whose count is 0
+  std::array<std::int64_t, 5> more{};  // of loops whose count is -1, -2, ... -5
+  std::int64_t work = 0;               // of a block beside others', in turns; 0: as many as `turns`
   friend bool operator==(const BlockGroup&, const BlockGroup&) = default;
 };
 
@@ -58,7 +61,8 @@ struct KernelProgram {
   int tensor_columns = 0;  // of tensor memory, of a block
   Bytes footprint{0};      // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
-  Flops flops{0};  // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
+  Flops flops{0};          // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
+  double flop_energy = 1;  // of one of them over that of a dense one: what sparsity leaves out takes none
 
   int warps() const;      // of a block
   int registers() const;  // of a block

@@ -55,7 +55,7 @@ class Context {
 double total_work(const KernelProgram& program) {
   double work = 0;
   for (const BlockGroup& group : program.blocks) {
-    work += static_cast<double>(group.blocks) * detailed::block_work(group.turns);
+    work += static_cast<double>(group.blocks) * detailed::block_work(group);
   }
   return work;
 }
@@ -100,8 +100,9 @@ void play(const KernelProgram& program, const std::vector<std::unique_ptr<Sm>>& 
 void check_types(const KernelProgram& program, const DeviceSpec& device) {
   for (const WarpRole& role : program.roles) {
     for (const Instruction& what : role.code) {
-      if (what.op == Op::mma || what.op == Op::wgmma || what.op == Op::tcgen05)
-        device.tensor_flops_per_cycle(what.type);
+      if (what.op != Op::mma && what.op != Op::wgmma && what.op != Op::tcgen05) continue;
+      device.tensor_flops_per_cycle(what.type);
+      if (what.is_sparse) device.sparse_flops_per_cycle(what.type);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include "hw_models/systemc/dispatch.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -14,11 +15,18 @@ namespace {
 // More blocks than this are dispatched in bunches.
 constexpr std::int64_t most_dispatched = 400'000;
 
+BlockGroup blocks_of(const BlockGroup& group, std::int64_t blocks) {
+  BlockGroup some = group;
+  some.blocks = blocks;
+  return some;
+}
+
 void append(std::vector<BlockRun>& runs, const BlockRun& run) {
-  if (run.blocks <= 0) return;
-  const bool is_alike = !runs.empty() && runs.back().turns == run.turns && runs.back().load == run.load;
+  if (run.group.blocks <= 0) return;
+  const bool is_alike =
+      !runs.empty() && blocks_of(runs.back().group, 1) == blocks_of(run.group, 1) && runs.back().load == run.load;
   if (is_alike) {
-    runs.back().blocks += run.blocks;
+    runs.back().group.blocks += run.group.blocks;
   } else {
     runs.push_back(run);
   }
@@ -28,49 +36,57 @@ std::vector<BlockRun> equal_blocks(const BlockGroup& group, int sms, int places)
   const std::int64_t all = static_cast<std::int64_t>(sms) * places;
   const std::int64_t rest = group.blocks % all;
   std::vector<BlockRun> runs;
-  append(runs, {group.blocks / all * places, group.turns, 1});
+  append(runs, {blocks_of(group, group.blocks / all * places), 1});
   const auto at_work = static_cast<double>(std::min<std::int64_t>(rest, sms));
-  append(runs, {(rest + sms - 1) / sms, group.turns, at_work / sms});
+  append(runs, {blocks_of(group, (rest + sms - 1) / sms), at_work / sms});
   return runs;
 }
 
-// Blocks of many lengths are played as so many of two lengths that have as many turns in all: turns are alike.
+// Blocks of many lengths are played as so many of two lengths that have as many turns in all: turns are alike. Not
+// those whose turns are of several kinds.
 std::vector<BlockRun> evened(const std::vector<BlockRun>& runs) {
   constexpr std::size_t most_lengths = 4;
-  if (runs.size() <= most_lengths) return runs;
+  if (runs.size() <= most_lengths || runs.front().group.work > 0) return runs;
   std::int64_t blocks = 0;
   std::int64_t turns = 0;
   double load = 0;
   for (const BlockRun& run : runs) {
-    blocks += run.blocks;
-    turns += run.blocks * run.turns;
-    load += static_cast<double>(run.blocks) * block_work(run.turns) * run.load;
+    blocks += run.group.blocks;
+    turns += run.group.blocks * run.group.turns;
+    load += static_cast<double>(run.group.blocks) * block_work(run.group) * run.load;
   }
   load /= static_cast<double>(turns) + static_cast<double>(blocks) * block_work(0);
   std::vector<BlockRun> even;
-  append(even, {turns % blocks, turns / blocks + 1, load});
-  append(even, {blocks - turns % blocks, turns / blocks, load});
+  append(even, {{.blocks = turns % blocks, .turns = turns / blocks + 1}, load});
+  append(even, {{.blocks = blocks - turns % blocks, .turns = turns / blocks}, load});
   return even;
 }
 
 struct Dispatched {
   double start;
-  std::int64_t blocks;
-  std::int64_t turns;
+  BlockGroup group;
+};
+
+// A place for a block on an SM, and when it is free. SMs' first places are filled first, as in chip.cpp.
+struct Place {
+  double free_at;
+  int place;
+  int sm;
+  auto operator<=>(const Place&) const = default;
 };
 
 }  // namespace
 
 BlockRun OwnBlocks::next() {
   BlockRun& run = runs_[at_];
-  const BlockRun one{1, run.turns, run.load};
-  if (--run.blocks == 0) ++at_;
+  const BlockRun one{blocks_of(run.group, 1), run.load};
+  if (--run.group.blocks == 0) ++at_;
   return one;
 }
 
 BlockRun SharedBlocks::next() {
   BlockGroup& group = groups_[at_];
-  const BlockRun one{1, group.turns, 1};
+  const BlockRun one{blocks_of(group, 1), 1};
   if (--group.blocks == 0) ++at_;
   return one;
 }
@@ -80,22 +96,21 @@ std::vector<BlockRun> busiest_sm(const std::vector<BlockGroup>& groups, int sms,
   std::int64_t total = 0;
   for (const BlockGroup& group : groups) total += group.blocks;
   const std::int64_t bunch = (total + most_dispatched - 1) / most_dispatched;
-  using Place = std::pair<double, int>;  // free at, of SM
   std::priority_queue<Place, std::vector<Place>, std::greater<>> free;
   for (int place = 0; place < places; ++place) {
-    for (int sm = 0; sm < sms; ++sm) free.emplace(0, sm);
+    for (int sm = 0; sm < sms; ++sm) free.push({0, place, sm});
   }
   std::vector<std::vector<Dispatched>> got(sms);
   std::vector<double> ends(sms, 0);
   for (const BlockGroup& group : groups) {
     for (std::int64_t left = group.blocks; left > 0; left -= bunch) {
       const std::int64_t blocks = std::min(left, bunch);
-      const auto [start, sm] = free.top();
+      const auto [start, place, sm] = free.top();
       free.pop();
-      const double end = start + static_cast<double>(blocks) * block_work(group.turns);
-      got[sm].push_back({start, blocks, group.turns});
+      const double end = start + static_cast<double>(blocks) * block_work(group);
+      got[sm].push_back({start, blocks_of(group, blocks)});
       ends[sm] = std::max(ends[sm], end);
-      free.emplace(end, sm);
+      free.push({end, place, sm});
     }
   }
   const auto last = std::ranges::max_element(ends) - ends.begin();
@@ -104,7 +119,7 @@ std::vector<BlockRun> busiest_sm(const std::vector<BlockGroup>& groups, int sms,
   std::vector<BlockRun> runs;
   for (const Dispatched& block : got[last]) {
     const auto at_work = static_cast<double>(sorted.end() - std::ranges::upper_bound(sorted, block.start));
-    append(runs, {block.blocks, block.turns, at_work / sms});
+    append(runs, {block.group, at_work / sms});
   }
   return evened(runs);
 }

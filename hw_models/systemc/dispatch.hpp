@@ -11,11 +11,11 @@ namespace warploom::detailed {
 
 // What a block is worth beside others, in turns: its start and end are about two.
 inline double block_work(std::int64_t turns) { return static_cast<double>(turns) + 2; }
+inline double block_work(const BlockGroup& group) { return block_work(group.work > 0 ? group.work : group.turns); }
 
 // Blocks alike, that an SM starts one after the other.
 struct BlockRun {
-  std::int64_t blocks = 0;
-  std::int64_t turns = 0;
+  BlockGroup group;
   double load = 1;  // share of the SMs that have work meanwhile
 };
 
@@ -24,7 +24,7 @@ class BlockSource {
  public:
   virtual ~BlockSource() = default;
   virtual bool is_empty() const = 0;
-  virtual BlockRun next() = 0;  // `blocks` is 1
+  virtual BlockRun next() = 0;  // of one block
   // Blocks like the next one that follow at once, and nobody else takes.
   virtual std::int64_t alike() const = 0;
   virtual void skip(std::int64_t blocks) = 0;
@@ -36,8 +36,8 @@ class OwnBlocks final : public BlockSource {
   explicit OwnBlocks(std::vector<BlockRun> runs) : runs_(std::move(runs)) {}
   bool is_empty() const override { return at_ == runs_.size(); }
   BlockRun next() override;
-  std::int64_t alike() const override { return is_empty() ? 0 : runs_[at_].blocks; }
-  void skip(std::int64_t blocks) override { runs_[at_].blocks -= blocks; }
+  std::int64_t alike() const override { return is_empty() ? 0 : runs_[at_].group.blocks; }
+  void skip(std::int64_t blocks) override { runs_[at_].group.blocks -= blocks; }
 
  private:
   std::vector<BlockRun> runs_;

@@ -22,9 +22,7 @@ MemorySystem::MemorySystem(const DeviceSpec& device, Frequency clock, const Kern
   l2_bytes_ = device.l2.bytes_per_cycle_per_sm * device.sm.count / sharers;
   memory_bytes_ = device.reached_bandwidth().value() / clock.value() / sharers;
   const auto& pipeline = device.architecture.pipeline;
-  // [guessed] what the L2 lets wait before a store has to: a quarter of it.
-  constexpr double waiting = 0.25;
-  write_buffer_ = waiting * static_cast<double>(device.l2.capacity.count()) / sharers;
+  write_buffer_ = pipeline.write_buffer * static_cast<double>(device.l2.capacity.count()) / sharers;
   short_rows_ = pipeline.short_rows;
   short_row_writes_ = pipeline.short_row_writes;
   l2_latency_ = device.l2.latency.value() + far_share(device, program.footprint) * pipeline.far_latency.value();

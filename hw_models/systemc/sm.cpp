@@ -21,9 +21,6 @@ sc_core::sc_time cycles_from_now(double time) {
 constexpr Steadiness turns{.tolerance = 2e-3, .patience = 10};
 // Blocks of a wave are out of step with one another.
 constexpr Steadiness waves{.tolerance = 0.01, .patience = 8};
-// [fit] cycles of an SM between the starts of warps of new blocks: the division of quantize.csv, blocks of 8 warps and
-// 6 KB, starts one each 340 cycles on H100, B200 and L40S alike.
-constexpr double warp_start = 42;
 // Of a warp, that are not in the L2 yet: the buffer that it fills meanwhile is the other one.
 constexpr std::int64_t most_stores = 1;
 
@@ -65,16 +62,16 @@ void Sm::take_block() {
 void Sm::start_block(double now) {
   const BlockRun run = source_.next();
   memory_.set_load(run.load);
-  block_work_ = block_work(run.turns);
+  block_work_ = block_work(run.group);
   work_ += block_work_;
   ++running_;
   auto block = std::make_unique<Block>();
-  block->turns = run.turns;
+  block->group = run.group;
   block->is_drawn = picture_ != nullptr && ages_ == 0;
   block->rings.resize(program_.rings.size());
   for (std::size_t r = 0; r < program_.rings.size(); ++r) block->rings[r].over = program_.rings[r].free_at_start;
   const double begun = std::max(now, starter_.free());
-  starter_.serve(now, program_.warps() * warp_start);
+  starter_.serve(now, program_.warps() * rates_.warp_start);
   int place = 0;
   // Where the fewest warps are: small blocks would else crowd the first sub-partitions.
   const auto fewest = std::min_element(parts_.begin(), parts_.end(), [](const SubPartition& a, const SubPartition& b) {
@@ -258,7 +255,10 @@ std::string Sm::held() const {
 // ---- Control ----------------------------------------------------------------------------------------------------
 
 void Sm::enter_loop(Warp& warp, const Instruction& what) {
-  const std::int64_t turns = what.count > 0 ? what.count : warp.block->turns;
+  const BlockGroup& group = warp.block->group;
+  const std::int64_t turns = what.count > 0    ? what.count
+                             : what.count == 0 ? group.turns
+                                               : group.more[static_cast<std::size_t>(-what.count - 1)];
   const std::vector<Instruction>& code = warp.role->code;
   if (turns > 0) {
     int depth = 0;

@@ -23,6 +23,7 @@ SmRates rates_of(const DeviceSpec& device) {
   rates.barrier_latency = pipeline.barrier_latency.value();
   rates.fetch_latency = device.l2.latency.value();
   rates.block_start = pipeline.block_start.value();
+  rates.warp_start = pipeline.warp_start.value();
   rates.warp_products = pipeline.warp_products;
   rates.device = &device;
   return rates;

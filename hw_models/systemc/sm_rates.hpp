@@ -5,6 +5,7 @@
 #include <array>
 
 #include "hw_models/device.hpp"
+#include "hw_models/programs/instruction.hpp"
 #include "sim/work/data_type.hpp"
 
 namespace warploom::detailed {
@@ -26,9 +27,12 @@ struct SmRates {
   double barrier_latency;
   double fetch_latency;  // of instructions, from the L2
   double block_start;
+  double warp_start;     // between warps of new blocks
   double warp_products;  // share of the tensor rate that products of single warps reach
   const DeviceSpec* device;
-  double tensor_flops(DataType type) const { return device->tensor_flops_per_cycle(type); }
+  double tensor_flops(const Instruction& what) const {
+    return what.is_sparse ? device->sparse_flops_per_cycle(what.type) : device->tensor_flops_per_cycle(what.type);
+  }
 };
 
 SmRates rates_of(const DeviceSpec& device);

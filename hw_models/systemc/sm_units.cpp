@@ -91,7 +91,7 @@ void Sm::run_math(Warp& warp, SubPartition& part, const Instruction& what, doubl
 void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, double now) {
   const auto products = static_cast<double>(what.count);
   const double flops = 2.0 * what.m * what.n * what.k * products;
-  const double rate = rates_.tensor_flops(what.type);
+  const double rate = rates_.tensor_flops(what);
   const bool is_group = what.op == Op::wgmma;
   // Each warp of a group keeps its own Tensor Core busy with a quarter of the rows.
   const double own = is_group ? flops / sub_partitions : flops;
@@ -106,7 +106,8 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
     if (what.waits) hold(warp, now + products * (busy / products + rates_.tensor_latency), Stall::wait);
     return;
   }
-  const double operands = products * bits(what.type) / 8.0 * what.k * (what.n + (what.a_in_registers ? 0 : what.m));
+  const double operands =
+      products * bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m));
   const double reading = operands / rates_.shared_bytes / sub_partitions;
   counts_.shared += reading;
   end = std::max(end, shared_.serve(now, reading));
@@ -116,7 +117,7 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
 void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {
   const auto products = static_cast<double>(what.count);
   const double rows = std::max(what.m, full_rows);
-  const double busy = 2.0 * rows * what.n * what.k * products / rates_.tensor_flops(what.type);
+  const double busy = 2.0 * rows * what.n * what.k * products / rates_.tensor_flops(what);
   const double operands =
       products * bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m));
   const double reading = operands / rates_.shared_bytes;

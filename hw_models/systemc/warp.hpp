@@ -65,7 +65,7 @@ struct Warp {
 struct Block {
   std::vector<RingState> rings;
   std::vector<std::unique_ptr<Warp>> warps;
-  std::int64_t turns = 1;
+  BlockGroup group;  // of one block
   int running = 0;
   int pending = 0;  // arrivals that are still to come
   bool is_drawn = false;

@@ -17,7 +17,7 @@ struct Kernel {
   std::string_view family;
   // Meaning by family (GEMM: batch, m, n, k); unused places are 0. The makers in hw_models/kernels/x.hpp fill them by
   // name.
-  std::array<std::int64_t, 8> size{};
+  std::array<std::int64_t, 10> size{};
   DataType input = DataType::bf16;
   DataType weight = DataType::bf16;  // of the second operand: weights, keys and values; families without one ignore it
   DataType output = DataType::bf16;

@@ -26,6 +26,7 @@ namespace warploom {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // What a function writes to a descriptor that is a pipe.
@@ -100,6 +101,46 @@ TEST(CommandLine, MistakesExitWithTwoAndSayWhatWasMeant) {
   EXPECT_EQ(run({"run", "/nowhere.yaml"}).exit_code, 2);
   EXPECT_EQ(run({}).exit_code, 2);
   EXPECT_EQ(run({"--version"}).exit_code, 0);
+}
+
+TEST(CommandLine, NoCompletionHasAnOptionWithoutAName) {
+  Action action;
+  const auto app = make_command_line(action);
+  EXPECT_THAT(bash_completion(*app), Not(HasSubstr("        ) ")));
+}
+
+TEST(CommandLine, NamesOfKernelsAreUnderstoodOrRefusedWithTheReason) {
+  const std::vector<std::string> kernel = {"kernel", "gemm", "--device", "h100", "-m",
+                                           "512",    "-n",   "4096",     "-k",   "4096"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    return run(more);
+  };
+  const std::string name = "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNN";
+  EXPECT_EQ(with({"--kernel-name", name, "--grid", "32,2,1", "--explain"}).exit_code, 0);
+  const auto unknown = with({"--kernel-name", "flash_fwd_kernel"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("kernel name `flash_fwd_kernel` is not understood"));
+  EXPECT_THAT(with({"--kernel-name", name, "--grid", "32,x,1"}).errors, HasSubstr("`--grid`: expected three numbers"));
+  EXPECT_THAT(with({"--grid", "32,2,1"}).errors, HasSubstr("`--grid` needs `--kernel-name`"));
+  EXPECT_THAT(with({"--kernel-name", name, "--tile-m", "64", "--tile-n", "64"}).errors, HasSubstr("in two ways"));
+  EXPECT_EQ(with({"--selection", "gemm/selection_batch_invariant"}).exit_code, 0);
+  const auto missing = with({"--selection", "/nowhere.yaml"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.errors, HasSubstr("/nowhere.yaml"));
+}
+
+TEST(CommandLine, VariantsOfAProductExcludeOneAnother) {
+  const std::vector<std::string> kernel = {"kernel", "gemm", "--device", "h100", "-m",
+                                           "512",    "-n",   "4096",     "-k",   "4096"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    return run(more);
+  };
+  for (const char* one : {"--stream-k", "--deterministic", "--sparse"}) EXPECT_EQ(with({one}).exit_code, 0) << one;
+  EXPECT_EQ(with({"--stream-k", "--deterministic"}).exit_code, 2);
+  EXPECT_EQ(with({"--deterministic", "--split-k", "4"}).exit_code, 2);
+  EXPECT_THAT(with({"--sparse", "--dtype", "fp32"}).errors, HasSubstr("Tensor Cores"));
 }
 
 TEST(CommandLine, ANegativeSizeNamesItsOption) {
