@@ -5,8 +5,8 @@
     gpu_page.py WARPLOOM [--data DIR]
 
 Between `<!-- errors -->` and `<!-- end -->` stand the errors of both models, between `<!-- constants -->` and `<!-- end -->` how
-many constants the detailed model has and where they come from, between `<!-- ablation -->` and `<!-- end -->` what each mechanism
-is worth; the rest of the page stays.
+many constants the detailed model has and where they come from, between `<!-- sms -->` and `<!-- end -->` how far one SM stands for
+all, between `<!-- ablation -->` and `<!-- end -->` what each mechanism is worth; the rest of the page stays.
 """
 
 import argparse
@@ -49,6 +49,18 @@ ABLATIONS = {
 # What was fitted, set to what it would be without: no energy, so no limit; every row at the memory's full rate.
 UNTUNED = {"power.limit": "1 MW", "architecture.pipeline.short_rows": 1, "architecture.pipeline.short_row_writes": 1}
 ORIGINS = ("data sheet", "measured", "derived", "fit", "guessed")
+
+
+# Kernels whose SMs do the same, and such whose SMs do not.
+SMS = {
+    "GEMM 8192^3": "gemm -m 8192 -n 8192 -k 8192",
+    "GEMM 1280 x 1792 x 16384, stream-K": "gemm -m 1280 -n 1792 -k 16384 --stream-k",
+    "causal attention, 8 heads, 8192 tokens": "attention --query-heads 8 --kv-heads 8 --query-length 8192 --kv-length 8192 --causal",
+    "32 experts, 4096 tokens, power law 1.2":
+        "moe --tokens 4096 --hidden 4096 --intermediate 1536 --experts 32 --local-experts 32 --top-k 4 --skew 120",
+    "decoding, 17 sequences of 9000 keys, parts of unequal number":
+        "attention --batch 17 --query-heads 32 --kv-heads 8 --query-length 1 --kv-length 9000",
+}
 
 
 def validate(warploom, data, table, *options):
@@ -130,6 +142,18 @@ def constants():
     return "\n".join(head + rows)
 
 
+def one_for_all(warploom):
+    def micros(options, sms):
+        command = [warploom, "kernel", *options.split(), "--device", "h100_sxm", "--model", "detailed", "--json", "--sms", sms]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["duration_us"]
+
+    lines = ["| on h100_sxm | the busiest SM, us | every SM, us | one over all |", "|---|--:|--:|--:|"]
+    for name, options in SMS.items():
+        one, every = micros(options, "one"), micros(options, "all")
+        lines.append(f"| {name} | {one:.1f} | {every:.1f} | {one / every:.3f} |")
+    return "\n".join(lines)
+
+
 def ablation(warploom, data):
     def row(name, changes):
         cells = [percent(with_changes(warploom, data, "gemm", device, changes)["overall"]["mape"]) for device in DEVICES]
@@ -187,6 +211,7 @@ def main():
     text = PAGE.read_text(encoding="utf-8")
     text = replace(text, "errors", errors(warploom, arguments.data))
     text = replace(text, "constants", constants())
+    text = replace(text, "sms", one_for_all(warploom))
     text = replace(text, "ablation", ablation(warploom, arguments.data))
     PAGE.write_text(text, encoding="utf-8")
     figure(warploom, arguments.data)

@@ -149,7 +149,7 @@ void Sm::end_warp(Warp& warp, double now) {
   std::erase_if(blocks_, [block](const auto& one) { return one.get() == block; });
   if (++wave_ends_ == places_) {
     wave_ends_ = 0;
-    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, waves, true);
+    const auto repeated = wave_.come_round(now + skipped_, memory_.backlog(now), counts_, waves, {});
     if (repeated && skip_waves(*repeated)) {
       wave_.restart(now + skipped_, counts_);
       for (int depth = 0; depth < static_cast<int>(rotations_.size()); ++depth) {
@@ -263,7 +263,7 @@ void Sm::enter_loop(Warp& warp, const Instruction& what) {
   if (turns > 0) {
     int depth = 0;
     for (const Turn& turn : warp.turns) depth += turn.stages > 0 ? 1 : 0;
-    warp.turns.push_back({warp.next + 1, turns, what.stages, depth, turns});
+    warp.turns.push_back({warp.next + 1, turns, what.stages, depth, turns, turns});
     return;
   }
   for (int open = 1; open > 0;) {
@@ -286,8 +286,7 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (rotation.whom() != &warp) return;
   if (is_last) return rotation.follow(nullptr, now, counts_);
   if (turn.left % turn.stages != 0) return;
-  const auto repeated =
-      rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns, keep_step(turn.depth));
+  const auto repeated = rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns, others(turn.depth));
   const bool has_skipped = repeated && skip_turns(turn.depth, warp.block, *repeated);
   if (has_skipped) {
     rotation.restart(now + skipped_, counts_);

@@ -104,6 +104,7 @@ class Sm : public sc_core::sc_module {
   // Steady state (steady_state.cpp): turns of main loops, then waves of blocks.
   // Whether all blocks have made the same progress in the loops of this depth since they were marked.
   bool keep_step(int depth) const;
+  Others others(int depth);
   void mark_turns(int depth);
   // The like of this warp in the block that is fastest in the loops of this depth: the one to watch.
   const Warp* leader(int depth, const Warp& warp) const;

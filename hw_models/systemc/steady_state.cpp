@@ -19,13 +19,13 @@ void Rotation::follow(const void* whom, double now, const SmCounts& counts) {
 }
 
 std::optional<Repeated> Rotation::come_round(double now, double backlog, const SmCounts& counts,
-                                             const Steadiness& steadiness, bool keeps_step) {
+                                             const Steadiness& steadiness, const Others& others) {
   begins_ = false;
   const int patience = steadiness.patience;
   const double cycles = now - start_;
   const double tolerance = std::max(1.0, steadiness.tolerance * cycles);
   const bool is_alike =
-      keeps_step && std::abs(cycles - last_) <= tolerance && backlog - backlog_ <= std::max(4.0, 0.01 * cycles);
+      others.keep_step && std::abs(cycles - last_) <= tolerance && backlog - backlog_ <= std::max(4.0, 0.01 * cycles);
   alike_ = is_alike ? alike_ + 1 : 0;
   backlog_ = backlog;
   ++seen_;
@@ -34,7 +34,7 @@ std::optional<Repeated> Rotation::come_round(double now, double backlog, const S
   last_ = cycles;
   start_ = now;
   then_ = counts;
-  if (alike_ >= 2 && seen_ > 3) return repeated;
+  if (alike_ >= 2 && seen_ > 3 && others.came_round) return repeated;
   if (2 * seen_ == patience) {
     begins_ = true;
     half_start_ = now;
@@ -52,6 +52,19 @@ std::optional<Repeated> Rotation::come_round(double now, double backlog, const S
   return mean;
 }
 
+Others Sm::others(int depth) {
+  bool came_round = true;
+  for (const auto& block : blocks_) {
+    for (const auto& warp : block->warps) {
+      Turn* turn = warp->main_turn(depth);
+      if (turn == nullptr) continue;
+      came_round = came_round && turn->last - turn->left == turn->stages;
+      turn->last = turn->left;
+    }
+  }
+  return {keep_step(depth), came_round};
+}
+
 bool Sm::keep_step(int depth) const {
   constexpr double apart = 0.3;  // rotations
   double least = std::numeric_limits<double>::infinity();
@@ -67,7 +80,7 @@ bool Sm::keep_step(int depth) const {
 void Sm::mark_turns(int depth) {
   for (const auto& block : blocks_) {
     for (const auto& warp : block->warps) {
-      if (Turn* turn = warp->main_turn(depth)) turn->marked = turn->left;
+      if (Turn* turn = warp->main_turn(depth)) turn->marked = turn->last = turn->left;
     }
   }
 }

@@ -22,6 +22,12 @@ struct Steadiness {
   int patience = 0;
 };
 
+// What runs beside that which is watched.
+struct Others {
+  bool keep_step = true;   // all blocks have made the same progress since the watched rotations began
+  bool came_round = true;  // every warp has made one rotation in this one: its counts are those of a whole one
+};
+
 class Rotation {
  public:
   // Somebody else's: begins anew.
@@ -31,7 +37,7 @@ class Rotation {
   // It has come round at `now`, skipped cycles included. `backlog`: cycles of work that waits at the memories; while it
   // grows nothing is steady, nor where others that run beside it do not keep step.
   std::optional<Repeated> come_round(double now, double backlog, const SmCounts& counts, const Steadiness& steadiness,
-                                     bool keeps_step);
+                                     const Others& others);
   // Whether what is watched begins now: the first one, or the second half of a long wait.
   bool begins() const { return begins_; }
 

@@ -32,6 +32,7 @@ struct Turn {
   int stages = 0;
   int depth = 0;            // main loops around it
   std::int64_t marked = 0;  // left when the watched rotations began
+  std::int64_t last = 0;    // left when the last of them ended
 
   double rotations() const { return static_cast<double>(marked - left) / stages; }  // since then
 };
