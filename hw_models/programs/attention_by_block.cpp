@@ -21,7 +21,12 @@ class BlockAttention {
 
   KernelProgram program() const {
     KernelProgram program = attention_base(work_, "tcgen05", 1);
-    const std::int64_t room = work_.key_room() + work_.value_room();
+    program.is_persistent = true;
+    if (is_pair()) {
+      TileStream& keys = program.streams[AttentionWork::keys];
+      keys.from_memory = std::min(1.0, 2 * keys.from_memory);
+    }
+    const std::int64_t room = (work_.key_room() + work_.value_room()) / (is_pair() ? 2 : 1);
     const std::int64_t query_room = work_.rows * work_.d * work_.product_bytes;
     constexpr std::int64_t reserved = 2048;
     const int stages = static_cast<int>(
@@ -62,7 +67,7 @@ class BlockAttention {
             .count = std::max<std::int64_t>(ceil_div(k, work_.depth()), 1) * ceil_div(n, 256),
             .ring = done,
             .m = tile_rows,
-            .n = static_cast<int>(n / ceil_div(n, 256)),
+            .n = static_cast<int>(n / ceil_div(n, 256) / (is_pair() ? 2 : 1)),
             .k = static_cast<int>(work_.depth()),
             .type = work_.tiling.product,
             .a_in_registers = a_in_registers};
@@ -76,7 +81,8 @@ class BlockAttention {
     Code step;
     step.wait(scores(tile)).tensor_load(row_bytes);
     step.alu(scores_).add({.op = Op::alu, .count = 4, .waits = true}).arrive(maxima(tile));
-    step.mixed(scores_ + 1, 2 * scores_, scores_ / 2);
+    // Conversion by two; those of 8 bits are put together by four.
+    step.mixed(scores_ + 1, 2 * scores_, scores_ / 2 + (work_.product_bytes == 1 ? scores_ / 4 : 0));
     step.add({.op = Op::tensor_load, .count = 1, .bytes = row_bytes * work_.product_bytes / 4});
     step.arrive(weights(tile));
     Code code;
@@ -96,7 +102,7 @@ class BlockAttention {
     Code code;
     code.alu(60).load(AttentionWork::pages, 32).use();
     Code step;
-    step.wait(k_empty).alu(8).copy(AttentionWork::keys, work_.key_bytes, k_full);
+    step.wait(k_empty).alu(8).copy(AttentionWork::keys, work_.key_bytes / (is_pair() ? 2 : 1), k_full);
     if (work_.value_bytes > 0) step.wait(v_empty).alu(8).copy(AttentionWork::values, work_.value_bytes, v_full);
     code.copy(AttentionWork::queries, work_.query_bytes, q);
     return code.main_loop(0, stages).add(step).end().add(step);
@@ -112,11 +118,21 @@ class BlockAttention {
     const bool has_values = work_.value_bytes > 0;
     if (has_values) code.add(commit(k_empty));
     code.main_loop(0, stages);
-    if (has_values) code.wait(v_full).wait(k_full);
+    // One tile alone: its next scores are ready when these are, if two keys find room.
+    const bool is_ahead = has_values ? tiles_ == 1 && !is_few() && stages > 1 : stages > 2;
+    if (has_values && !is_ahead) code.wait(v_full).wait(k_full);
     for (std::int64_t i = 0; i < tiles_; ++i) {
+      const Instruction with_keys = product(key_rows(), work_.d, false, scores(i));
+      if (is_ahead) {
+        code.wait(k_full).add(with_keys);
+        if (has_values) code.wait(v_full);
+        code.wait(weights(i)).add(with_values);
+        if (!has_values) code.add(commit(k_empty));
+        continue;
+      }
       code.wait(weights(i)).add(with_values);
       if (!has_values) code.add(commit(k_empty)).wait(k_full);
-      code.add(product(key_rows(), work_.d, false, scores(i)));
+      code.add(with_keys);
     }
     if (has_values) code.add(commit(v_empty)).add(commit(k_empty));
     code.end();
@@ -133,6 +149,8 @@ class BlockAttention {
   }
   std::int64_t values_rows() const { return is_few() ? columns_of_few() * ceil_div(work_.v, tile_rows) : work_.v; }
   bool is_few() const { return work_.rows < tile_rows; }
+  // Heads of two blocks on the same latents: two SMs multiply 128 rows together, and each has half of the latents.
+  bool is_pair() const { return work_.shape.values_in_keys && filled_rows() == 64 && work_.shape.query_heads > 64; }
 
   const AttentionWork& work_;
   std::int64_t tiles_;
@@ -143,9 +161,17 @@ class BlockAttention {
 
 AttentionTiling tiling_of_block(const AttentionShape& shape, const DeviceSpec& device) {
   const AttentionTiling usual = attention_tiling(shape, device);
-  if (shape.values_in_keys) return attention_tiling(shape, device, usual.row_tile, 64);
+  if (shape.values_in_keys) {
+    const LatentConstants& latent = device.architecture.attention.latent;
+    const double rows = shape.query_heads <= latent.few_heads ? latent.few_heads_tile : usual.row_tile;
+    return attention_tiling(shape, device, rows, 64);
+  }
   if (usual.is_decode) return usual;
-  return attention_tiling(shape, device, 2 * tile_rows, usual.column_tile);
+  // Two tiles of queries and two stages of keys and values have to fit.
+  const double bytes = bits(usual.product) / 8.0;
+  const double room = bytes * (2 * tile_rows * as_double(shape.head_dim) + 2 * usual.column_tile * usual.kv_width);
+  const double tiles = room <= as_double(device.sm.shared_memory.count()) ? 2 : 1;
+  return attention_tiling(shape, device, tiles * tile_rows, usual.column_tile);
 }
 
 KernelProgram attention_by_block(const AttentionShape& shape, const DeviceSpec& device) {

@@ -2,6 +2,7 @@
 // Attention of mma.sync (FlashAttention-2, FlashInfer, Triton): all warps of a block copy, multiply and do the softmax
 // in turns; keys arrive during the softmax of the tile before, values during the product with the keys.
 #include <algorithm>
+#include <cmath>
 
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/programs/attention_work.hpp"
@@ -34,7 +35,6 @@ class WarpAttention {
 
  private:
   static constexpr std::int64_t most_warps = 4;
-  static constexpr std::int64_t chunks = 2;  // of a product, each with its fragments: coarser than the code's own
 
   // Rows of pages are found in their table first (vLLM's fork, resolve_thread_kv_page_slice_offset): from the L2
   // for the keys, and the L1 has the line for the values.
@@ -50,22 +50,26 @@ class WarpAttention {
     return code.alu((work_.is_paged ? 3 : 1) * ceil_div(own, 512)).copy(stream, own, ring);
   }
 
-  // Fragments of B (and A) from shared memory, converted if they are narrow, and their products.
-  Code product(std::int64_t n, std::int64_t k, std::int64_t a_bytes) const {
-    const std::int64_t fragments = n * k * work_.stored_bytes() / chunks;
+  // Fragments of B (and A) from shared memory, converted if they are narrow, and their products: those of the first
+  // 16 elements of the sum before, the others among the products (gemm() of csrc/flash_attn/src/utils.h).
+  // `written`: of the tile that cp.async brings meanwhile, through the same port of shared memory.
+  Code product(std::int64_t n, std::int64_t k, std::int64_t a_bytes, std::int64_t written) const {
+    const std::int64_t steps = std::max<std::int64_t>(k / work_.depth(), 1);
+    const std::int64_t fragments = n * k * work_.stored_bytes() + a_bytes;
+    // FlashInfer's fast_dequant_f8f16x4: six instructions for four elements, and a multiplication.
+    const std::int64_t converting = work_.converts() ? n * k / 32 : 0;
     Code code;
-    for (std::int64_t i = 0; i < chunks; ++i) {
-      code.shared_load(fragments + a_bytes / chunks, i == 0);
-      // FlashInfer's fast_dequant_f8f16x4: six instructions for four elements, and a multiplication.
-      if (work_.converts()) code.alu(n * k / chunks / 32 * 3 / 2).fma(n * k / chunks / 64);
-      code.add({.op = Op::mma,
-                .count = std::max<std::int64_t>(rows_ / 16 * ceil_div(n, 8) * ceil_div(k, work_.depth()) / chunks, 1),
-                .m = 16,
-                .n = 8,
-                .k = static_cast<int>(work_.depth()),
-                .type = work_.tiling.product});
-    }
-    return code;
+    code.shared_load(fragments / steps, true);
+    code.alu(converting * 3 / 2 / steps).fma(converting / 2 / steps);
+    return code.add({.op = Op::mma,
+                     .count = std::max<std::int64_t>(rows_ / 16 * ceil_div(n, 8) * steps, 1),
+                     .bytes = fragments - fragments / steps + written / warps_,
+                     .m = 16,
+                     .n = 8,
+                     .k = static_cast<int>(work_.depth()),
+                     .type = work_.tiling.product,
+                     .fma = (converting - converting / steps) / 2,
+                     .alu = (converting - converting / steps) * 3 / 2});
   }
 
   // Row maxima and sums are chains of one register a row; exponentials have their scaling among them.
@@ -80,11 +84,18 @@ class WarpAttention {
     return code.add({.op = Op::fma, .count = chained, .waits = true}).fma(scores_ - chained).alu(scores_ / 2);
   }
 
+  static Code chain(std::int64_t instructions) {
+    return Code().add({.op = Op::alu, .count = instructions, .waits = true});
+  }
+
   Code code() const {
-    constexpr std::int64_t setup = 100;
+    // Estimated: 64-bit addresses of five tensors and of pages, layouts of copies, predicates: one depends on the
+    // other.
+    constexpr std::int64_t setup = 120;
+    constexpr std::int64_t addresses_of_results = 160;
     const std::int64_t query_rows = rows_ * work_.d * 2;
-    const Code qk = product(keys_, work_.d, query_rows);
-    const Code pv = product(work_.v, keys_, 0);
+    const Code qk = product(keys_, work_.d, query_rows, work_.value_bytes);
+    const Code pv = product(work_.v, keys_, 0, work_.key_bytes);
     const Code copy_keys = copy(AttentionWork::keys, work_.key_bytes, k_full);
     const bool has_values = work_.value_bytes > 0;
     Code step;  // keys are there; the values are on their way until the product is done
@@ -96,13 +107,18 @@ class WarpAttention {
     Code rest;
     rest.add(softmax()).add(pv);
     Code code;
-    code.alu(setup).load(AttentionWork::pages, 32).use().alu(setup).load(AttentionWork::pages, 32).use();
+    code.add(chain(setup)).load(AttentionWork::pages, 32).use().add(chain(setup)).load(AttentionWork::pages, 32).use();
     code.add(copy(AttentionWork::queries, work_.query_bytes, q)).add(copy_keys).wait(q).main_loop(0, 1).add(step);
     if (has_values) code.wait(v_full);
     code.sync(all).add(copy_keys).add(rest).end().add(step);
     code.add(masks);
     if (has_values) code.wait(v_full).sync(all);
     code.add(rest).drain();
+    if (work_.rows <= 16) {  // the warps' results, each of other keys, are added up
+      const std::int64_t own = rows_ * work_.v * 4;
+      code.shared_store(own).sync(all).shared_load(own, true).fma(outputs_);
+    }
+    code.add(chain(addresses_of_results));
     return code.add(attention_results(work_, outputs_, work_.result_bytes / warps_, all));
   }
 
@@ -116,8 +132,22 @@ class WarpAttention {
 
 }  // namespace
 
+AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& device) {
+  const AttentionTiling usual = attention_tiling(shape, device);
+  const DecodeConstants& decode = device.architecture.attention.decode;
+  if (!usual.is_decode || usual.row_tile > 16 || decode.blocks_an_sm != 2) return usual;
+  // FlashInfer's prefill.cuh, where the keys of a step lie on the warps: as many times 16 for each as two blocks an SM
+  // have room for, in powers of two up to eight.
+  constexpr double block = 4 * 16;
+  const double stored = bits(kv_type(shape)) / 8.0;
+  const double queries = usual.row_tile * as_double(shape.head_dim) * bits(shape.type) / 8;
+  const double room = as_double(device.sm.shared_memory.count()) / 2 - queries;
+  const double times = std::exp2(std::floor(std::log2(std::max(1.0, room / (block * usual.kv_width * stored)))));
+  return attention_tiling(shape, device, usual.row_tile, block * std::min(times, 8.0));
+}
+
 KernelProgram attention_by_warps(const AttentionShape& shape, const DeviceSpec& device) {
-  const AttentionWork work = attention_work(shape, device, attention_tiling(shape, device));
+  const AttentionWork work = attention_work(shape, device, tiling_of_warps(shape, device));
   return WarpAttention(work).program();
 }
 

@@ -31,7 +31,7 @@ AttentionTiling tiling_of(const AttentionShape& shape, const DeviceSpec& device)
     case Style::block:
       return tiling_of_block(shape, device);
     default:
-      return attention_tiling(shape, device);
+      return tiling_of_warps(shape, device);
   }
 }
 
@@ -54,9 +54,13 @@ std::vector<KernelProgram> attention_programs(const AttentionShape& shape, const
   std::vector<KernelProgram> programs;
   if (shape.serving) {
     programs.push_back(cache_write_program(shape, device));
-    if (device.architecture.attention.is_pipelined) programs.push_back(planning_program(shape, device));
+    // Planned once a step for all layers; FlashAttention-3 resets its counter of tiles where no sum of parts does.
+    const bool resets = style_of(device) != Style::groups || tiling.parts == 1;
+    if (device.architecture.attention.is_pipelined && resets) programs.push_back(planning_program(shape, device));
   }
-  if (tiling.product != shape.type) programs.push_back(query_narrowing_program(shape, tiling.product, device));
+  // A serving engine hands over queries that are narrow already.
+  if (tiling.product != shape.type && !shape.serving)
+    programs.push_back(query_narrowing_program(shape, tiling.product, device));
   const bool copies = shape.serving && tiling.is_decode && tiling.packs &&
                       device.architecture.attention.decode.copies_groups && shape.batch > 1 && shape.kv_heads > 1;
   if (copies) programs.push_back(query_copy_program(shape, device));

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/programs/attention_work.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/streaming_program.hpp"
 
@@ -21,11 +22,50 @@ constexpr std::int64_t warp_bytes = 512;  // 16 a lane
 }  // namespace
 
 KernelProgram cache_write_program(const AttentionShape& shape, const DeviceSpec& device) {
-  // csrc/cache_kernels.cu: a block a token, of at most 512 threads, each with single elements of key and value.
+  // csrc/cache_kernels.cu, reshape_and_cache_flash_kernel: a block a token, of a thread an element, at most 512. All of
+  // them divide the token's slot by the size of a page; then they have vectors of 8 elements, and most of them none:
+  // those of a token in a row, or, where a page has one head after the other (FlashInfer), a warp those of a head.
+  constexpr std::int64_t most_warps = 16;
+  constexpr std::int64_t vector = 8;
+  constexpr std::int64_t divide = 65;   // of 64 bits: the quotient, and the same for the remainder
+  constexpr std::int64_t convert = 16;  // a true division by the scale, saturation, two bytes a conversion
+  const std::int64_t tokens = shape.batch * shape.query_length;
+  const std::int64_t elements = shape.kv_heads * shape.head_dim;  // of a key
+  const double cold = 1 - found_in_l2(shape, device);
+  enum { keys, cache, slots };
+  KernelProgram program;
+  program.name = "write to the cache";
+  program.streams = {{"new keys", cold, 1}, {"cache", cold, 1}, {"slots", 0, 1}};
+  const std::int64_t warps = std::clamp<std::int64_t>(elements / lanes, 1, most_warps);
+  const AttentionConstants& constants = device.architecture.attention;
+  const bool is_by_head = !constants.heads_outermost && !(constants.is_pipelined && constants.packs_groups);
+  const std::int64_t vectors = std::max<std::int64_t>(elements / vector, 1);
+  const std::int64_t copiers = std::min(is_by_head ? shape.kv_heads : ceil_div(vectors, lanes), warps);
+  const std::int64_t turns = is_by_head ? ceil_div(shape.kv_heads, warps) : ceil_div(vectors, lanes * warps);
+  const std::int64_t own = std::max<std::int64_t>(elements / (copiers * turns), 1);  // of a warp and turn
+  Code place;
+  place.alu(20).load(slots, 8).use().alu(2 * divide);
+  Code copy;
+  for (int i = 0; i < 2; ++i) {  // the keys, then the values
+    copy.load(keys, own * bits(shape.type) / 8).alu(8).use();
+    if (narrows(shape)) copy.mixed(2 * vector, convert * vector / 2, convert * vector / 2);
+    copy.store(cache, std::max<std::int64_t>(own * bits(kv_type(shape)) / 8, 1));
+  }
+  Code code = place;
+  code.loop(turns).add(copy).end();
+  program.roles = {{"copying threads", static_cast<int>(copiers), 32, code.list()}};
+  if (warps > copiers) program.roles.push_back({"other threads", static_cast<int>(warps - copiers), 32, place.list()});
+  program.blocks = {{tokens, 1}};
+  return program;
+}
+
+KernelProgram latent_write_program(const AttentionShape& shape, const DeviceSpec& device) {
+  // csrc/cache_kernels.cu, concat_and_cache_mla_kernel: a block a token, of at most 512 threads, each with single
+  // elements. `shape`: a key and a value of half the latent each.
   constexpr std::int64_t most_warps = 16;
   const std::int64_t tokens = shape.batch * shape.query_length;
   const std::int64_t elements = ceil_div(shape.kv_heads * shape.head_dim, lanes);  // of a key, warp instructions
-  const double cold = 1 - share_in_l2(shape, device);
+  const double cold = 1 - found_in_l2(shape, device);
   enum { keys, cache, slots };
   KernelProgram program;
   program.name = "write to the cache";
@@ -69,7 +109,7 @@ KernelProgram planning_program(const AttentionShape& shape, const DeviceSpec& /*
 
 KernelProgram query_narrowing_program(const AttentionShape& shape, DataType narrow, const DeviceSpec& device) {
   const std::int64_t elements = shape.batch * shape.query_length * shape.query_heads * shape.head_dim;
-  const double cold = 1 - share_in_l2(shape, device);
+  const double cold = 1 - found_in_l2(shape, device);
   StreamingPass pass;
   pass.reads = {{"queries", bits(shape.type) / 8.0, cold}};
   pass.writes = {{"narrow queries", bits(narrow) / 8.0, cold}};
@@ -80,7 +120,7 @@ KernelProgram query_narrowing_program(const AttentionShape& shape, DataType narr
 
 KernelProgram query_copy_program(const AttentionShape& shape, const DeviceSpec& device) {
   const std::int64_t elements = shape.batch * shape.query_length * shape.query_heads * shape.head_dim;
-  const double cold = 1 - share_in_l2(shape, device);
+  const double cold = 1 - found_in_l2(shape, device);
   StreamingPass pass;  // four elements a thread, each with its own place
   pass.reads = {{"queries", bits(shape.type) / 8.0, cold}};
   pass.writes = {{"copy", bits(shape.type) / 8.0, cold}};
@@ -99,7 +139,7 @@ KernelProgram combine_program(const AttentionShape& shape, const AttentionTiling
   constexpr int all = 0;
   KernelProgram program;
   program.name = fmt::format("sum of {} parts", parts);
-  program.streams = {{"sums", 0, 1}, {"parts", 0, 1}, {"O", 1 - share_in_l2(shape, device), 1}};
+  program.streams = {{"sums", 0, 1}, {"parts", 0, 1}, {"O", 1 - found_in_l2(shape, device), 1}};
   program.rings = {{"all", static_cast<int>(rows_a_block), 0, 0, 0}};
   Code code;
   code.alu(40).load(sums, 4 * std::min<std::int64_t>(parts, lanes), ceil_div(parts, lanes)).use().sync(all);

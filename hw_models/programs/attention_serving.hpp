@@ -11,6 +11,9 @@ namespace warploom {
 // New keys and values into the pages of the cache, converted where it is narrower (vLLM's reshape_and_cache).
 KernelProgram cache_write_program(const AttentionShape& shape, const DeviceSpec& device);
 
+// The same of latents.
+KernelProgram latent_write_program(const AttentionShape& shape, const DeviceSpec& device);
+
 // The batch's blocks and parts, found by one block (FlashAttention-3's prepare_varlen_num_blocks).
 KernelProgram planning_program(const AttentionShape& shape, const DeviceSpec& device);
 

@@ -44,7 +44,8 @@ std::vector<BlockGroup> heads_in_blocks(const AttentionTiling& tiling, bool long
   for (double end = tiling.steps.blocks; end > 0; end -= alike) {
     const double blocks = std::min(alike, end);
     const double middle = std::floor(end - (blocks + 1) / 2);
-    append(head, blocks * (is_by_head ? 1 : tiling.heads), steps_of_block(tiling.sweep, middle) - beside);
+    const double steps = std::ceil(steps_of_block(tiling.sweep, middle) / tiling.parts);
+    append(head, blocks * tiling.parts * (is_by_head ? 1 : tiling.heads), steps - beside);
   }
   if (!is_by_head || head.size() == 1) {
     if (is_by_head) head.front().blocks *= std::llround(tiling.heads);
@@ -57,6 +58,13 @@ std::vector<BlockGroup> heads_in_blocks(const AttentionTiling& tiling, bool long
 }
 
 }  // namespace
+
+double found_in_l2(const AttentionShape& shape, const DeviceSpec& device) {
+  if (!shape.warm) return 0;
+  const double copies = device.architecture.pipeline.far_latency.value() > 0 ? 2 : 1;
+  const Bytes bytes = attention_traffic(shape).all + new_keys(shape) * 2;
+  return kept_in_l2(copies * static_cast<double>(bytes.count()), device);
+}
 
 AttentionWork attention_work(const AttentionShape& shape, const DeviceSpec& device, const AttentionTiling& tiling) {
   AttentionWork work{.shape = shape, .device = device, .tiling = tiling};
@@ -94,7 +102,7 @@ KernelProgram attention_base(const AttentionWork& work, std::string_view how, st
                        : heads_in_blocks(tiling, work.device.architecture.attention.is_pipelined, beside);
 
   // What the L2 lacks of keys and values: what comes from memory over what is asked for.
-  const double cold = 1 - share_in_l2(work.shape, work.device);
+  const double cold = 1 - found_in_l2(work.shape, work.device);
   const Bytes q =
       bytes_of({work.shape.batch, work.shape.query_heads, work.shape.query_length, work.d + work.v}, work.shape.type);
   const double from_memory = attention_memory_bytes(work.shape, tiling, work.device) - static_cast<double>(q.count());

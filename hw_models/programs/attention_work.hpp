@@ -39,6 +39,11 @@ struct AttentionWork {
   std::int64_t stored_bytes() const { return bits(kv_type(shape)) / 8; }
 };
 
+// What a train of the same operation finds in the L2. One of two partitions holds a copy of what its own SMs read, and
+// the next time others read it: half of both together is of use. (Decoding of 20 to 40 MB reads at the memory's rate on
+// A100, H100 and B200, at the L2's on L40S.)
+double found_in_l2(const AttentionShape& shape, const DeviceSpec& device);
+
 AttentionWork attention_work(const AttentionShape& shape, const DeviceSpec& device, const AttentionTiling& tiling);
 
 // Without roles and rings. `turns_beside`: steps of a block that are not turns of its main loop.
@@ -49,6 +54,7 @@ KernelProgram attention_by_groups(const AttentionShape& shape, const DeviceSpec&
 KernelProgram attention_by_block(const AttentionShape& shape, const DeviceSpec& device);
 
 // The tiling that the device's implementation runs.
+AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& device);
 AttentionTiling tiling_of_groups(const AttentionShape& shape, const DeviceSpec& device);
 AttentionTiling tiling_of_block(const AttentionShape& shape, const DeviceSpec& device);
 

@@ -75,7 +75,7 @@ constexpr std::string_view name(Op op) {
 struct Instruction {
   Op op = Op::alu;
   std::int64_t count = 1;  // warp instructions, turns of a loop (0 and less: the block's group has them), what is left
-  std::int64_t bytes = 0;  // that one of them moves: per warp, a tile's for copy_tile
+  std::int64_t bytes = 0;  // that one of them moves: per warp, a tile's for copy_tile; of shared memory, among all mma
   int ring = -1;    // KernelProgram::rings: what is waited for, or arrived at, also by a copy or tcgen05 at its end
   int stream = -1;  // KernelProgram::streams: whose traffic it is
   int m = 0, n = 0, k = 0;  // of one product
@@ -87,7 +87,7 @@ struct Instruction {
   double lines = 0;      // of 128 bytes that one load or store touches: the L1 takes one a cycle; 0: as its bytes
   double paths = 1;      // of a divergent branch, one after the other
   int stages = 0;        // of a loop whose turns are alike: its rings are where they were after so many
-  std::int64_t fma = 0;  // independent ones on the other pipes among those of a math instruction: the compiler
+  std::int64_t fma = 0;  // independent ones on the other pipes among those of a math instruction or mma: the compiler
   std::int64_t alu = 0;  // interleaves them, so that all pipes are busy at once
   bool waits = false;    // the warp waits for the result of the last one (a dependent chain)
 };

@@ -57,9 +57,10 @@ struct KernelProgram {
   std::vector<Ring> rings;
   std::vector<TileStream> streams;
   std::vector<BlockGroup> blocks;
-  Bytes shared_memory{0};  // of a block
-  int tensor_columns = 0;  // of tensor memory, of a block
-  Bytes footprint{0};      // that it reads, all blocks together: beyond half of a split L2 some of it is far
+  Bytes shared_memory{0};      // of a block
+  int tensor_columns = 0;      // of tensor memory, of a block
+  bool is_persistent = false;  // a block stays and takes one after the other: only the first ones of an SM are launched
+  Bytes footprint{0};          // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
   Flops flops{0};          // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
   double flop_energy = 1;  // of one of them over that of a dense one: what sparsity leaves out takes none

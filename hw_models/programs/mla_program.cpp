@@ -6,6 +6,7 @@
 #include "hw_models/kernels/gemm.hpp"
 #include "hw_models/programs/attention_program.hpp"
 #include "hw_models/programs/attention_serving.hpp"
+#include "hw_models/programs/attention_work.hpp"
 #include "hw_models/programs/gemm_program.hpp"
 #include "hw_models/programs/streaming_program.hpp"
 
@@ -31,7 +32,7 @@ KernelProgram copy_program(const char* name, std::int64_t elements, double in, d
 
 std::vector<KernelProgram> mla_programs(const MlaShape& shape, const DeviceSpec& device) {
   AttentionShape core = mla_core(shape);
-  const double cold = 1 - share_in_l2(core, device);
+  const double cold = 1 - found_in_l2(core, device);
   const double width = bits(shape.type) / 8.0;
   const double stored = bits(kv_type(core)) / 8.0;
   std::vector<KernelProgram> programs;
@@ -46,7 +47,7 @@ std::vector<KernelProgram> mla_programs(const MlaShape& shape, const DeviceSpec&
     latent.kv_type = shape.kv_type;
     latent.serving = true;
     latent.warm = shape.warm;
-    programs.push_back(cache_write_program(latent, device));
+    programs.push_back(latent_write_program(latent, device));
   }
   const std::int64_t tokens = shape.batch * shape.query_length;
   GemmShape into{.m = tokens, .n = shape.latent, .k = shape.nope, .batch = shape.heads, .is_warm = shape.warm};

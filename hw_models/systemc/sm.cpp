@@ -70,8 +70,10 @@ void Sm::start_block(double now) {
   block->is_drawn = picture_ != nullptr && ages_ == 0;
   block->rings.resize(program_.rings.size());
   for (std::size_t r = 0; r < program_.rings.size(); ++r) block->rings[r].over = program_.rings[r].free_at_start;
-  const double begun = std::max(now, starter_.free());
-  starter_.serve(now, program_.warps() * rates_.warp_start);
+  const bool is_launched = !program_.is_persistent || ages_ < places_ * program_.warps();
+  const double start = is_launched ? rates_.block_start : 0;
+  const double begun = is_launched ? std::max(now, starter_.free()) : now;
+  if (is_launched) starter_.serve(now, program_.warps() * rates_.warp_start);
   int place = 0;
   // Where the fewest warps are: small blocks would else crowd the first sub-partitions.
   const auto fewest = std::min_element(parts_.begin(), parts_.end(), [](const SubPartition& a, const SubPartition& b) {
@@ -87,8 +89,8 @@ void Sm::start_block(double now) {
       warp->sub_partition = (first + place++) % sub_partitions;
       warp->age = ages_++;
       warp->rings.resize(program_.rings.size());
-      warp->ready = begun + rates_.block_start;
-      count(Stall::launch, rates_.block_start);
+      warp->ready = begun + start;
+      count(Stall::launch, start);
       parts_[warp->sub_partition].warps.push_back(warp.get());
       wake(warp->sub_partition, warp->ready);
       block->warps.push_back(std::move(warp));

@@ -91,6 +91,7 @@ class Sm : public sc_core::sc_module {
   void run(Warp& warp, SubPartition& part, double now);
   void run_math(Warp& warp, SubPartition& part, const Instruction& what, double now);
   void run_product(Warp& warp, SubPartition& part, const Instruction& what, double now);
+  double interleaved(SubPartition& part, const Instruction& what, double now);  // when it is done
   void run_block_product(Warp& warp, const Instruction& what, double now);
   void run_memory(Warp& warp, const Instruction& what, double now);
   void run_shared(Warp& warp, const Instruction& what, double now);

@@ -88,6 +88,20 @@ void Sm::run_math(Warp& warp, SubPartition& part, const Instruction& what, doubl
   if (what.waits) hold(warp, now + instructions * what.paths * step, Stall::wait);
 }
 
+// What the compiler puts among the products of one warp: fragments of the next ones from shared memory, conversions.
+double Sm::interleaved(SubPartition& part, const Instruction& what, double now) {
+  double end = now;
+  if (what.fma > 0) end = std::max(end, part.fma.serve(now, static_cast<double>(what.fma) * rates_.fma_interval));
+  if (what.alu > 0) end = std::max(end, part.alu.serve(now, static_cast<double>(what.alu) * rates_.alu_interval));
+  counts_.fma += static_cast<double>(what.fma) * rates_.fma_interval / sub_partitions;
+  counts_.alu += static_cast<double>(what.alu) * rates_.alu_interval / sub_partitions;
+  counts_.vector_flops += lanes_a_warp * static_cast<double>(2 * what.fma + what.alu);
+  if (what.bytes == 0) return end;
+  const double reading = static_cast<double>(what.bytes) * what.conflict / rates_.shared_bytes;
+  counts_.shared += reading;
+  return std::max(end, shared_.serve(now, reading));
+}
+
 void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, double now) {
   const auto products = static_cast<double>(what.count);
   const double flops = 2.0 * what.m * what.n * what.k * products;
@@ -101,6 +115,7 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
   counts_.tensor_flops += own;
   draw_unit(warp, Unit::tensor, warploom::name(what.op), end - busy, end);
   if (!is_group) {
+    end = std::max(end, interleaved(part, what, now));
     warp.products.push_back(end + rates_.tensor_latency);
     hold(warp, end - busy / products, Stall::math_pipe_throttle);
     if (what.waits) hold(warp, now + products * (busy / products + rates_.tensor_latency), Stall::wait);
@@ -112,6 +127,8 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
   counts_.shared += reading;
   end = std::max(end, shared_.serve(now, reading));
   warp.products.push_back(end + rates_.tensor_latency);
+  // An issued product holds its warp until the Tensor Core takes it: only its result is waited for elsewhere.
+  hold(warp, end - busy / products, Stall::gmma);
 }
 
 void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {

@@ -10,6 +10,7 @@
 #include "sim/core/config.hpp"
 #include "sim/core/csv.hpp"
 #include "sim/core/errors.hpp"
+#include "sim/core/units.hpp"
 #include "workloads/device_lookup.hpp"
 #include "workloads/validation/table_kind.hpp"
 #include "workloads/validation/validation_context.hpp"
@@ -31,6 +32,14 @@ constexpr std::pair<std::string_view, std::string_view> styles[] = {
     {"flash_attn", "flash_attention_2"},  // vLLM's before it had the others
 };
 
+struct GraphReplay {
+  Time one_operation;
+  static auto fields() {
+    return field_list(
+        field("one_operation", &GraphReplay::one_operation, "of a graph of one operation, beside it").at_most(1_ms));
+  }
+};
+
 }  // namespace
 
 std::string attention_style(std::string_view kernel) {
@@ -50,6 +59,13 @@ const FoundDevice& device_with_attention(std::string_view device, std::string_vi
     changed.spec.architecture.attention = read<AttentionConstants>(context.config("attention/" + style));
     return changed;
   });
+}
+
+double graph_replay_us(const FoundDevice& device, ValidationContext& context) {
+  if (device.model != KernelModel::detailed) return 0;
+  const auto& replay = context.memo<GraphReplay>(
+      "graph replay", [&] { return read<GraphReplay>(context.config("calibration/graph_replay")); });
+  return replay.one_operation.microseconds();
 }
 
 void label_attention(const CsvRow& row, const FoundDevice& device, Predicted& result) {

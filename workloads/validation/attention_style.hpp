@@ -22,4 +22,8 @@ const FoundDevice& device_with_attention(std::string_view device, std::string_vi
 // Device, data type and phase of a row of attention, latent or not. Throws UserError for a phase that there is not.
 void label_attention(const CsvRow& row, const FoundDevice& device, Predicted& result);
 
+// Microseconds that an engine's operation takes beside its kernels and gaps, where it is measured as a graph of its own
+// (configs/calibration/graph_replay.yaml). The analytic model's constants hold them already: none.
+double graph_replay_us(const FoundDevice& device, ValidationContext& context);
+
 }  // namespace warploom

@@ -59,6 +59,7 @@ class AttentionTable final : public TableKind {
     result.labels = {{"kernel", kernel}};
     result.size_class = shape.window > 0 ? "windowed" : "all keys";
     result.predicted_us = benchmark_us(attended, device, LaunchMode::graph);
+    if (shape.serving) result.predicted_us += graph_replay_us(device, context);
     add_features(attended, result.baseline);
     result.fold_key = fmt::format("{} {}/{} x {}", kernel, shape.query_heads, shape.kv_heads, shape.head_dim);
     return result;

@@ -43,7 +43,7 @@ class MlaTable final : public TableKind {
     const Kernel attended = mla(shape);
     label_attention(row, device, result);
     result.size_class = result.measured_us < 100 ? "under 100 us" : "100 us and more";
-    result.predicted_us = benchmark_us(attended, device, LaunchMode::graph);
+    result.predicted_us = benchmark_us(attended, device, LaunchMode::graph) + graph_replay_us(device, context);
     add_features(attended, result.baseline);
     result.fold_key = fmt::format("{} heads x {}", shape.heads, shape.kv_length);
     return result;
