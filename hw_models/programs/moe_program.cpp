@@ -13,13 +13,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw_models/kernels/gemm_blocking.hpp"
 #include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/moe.hpp"
 #include "hw_models/kernels/moe_loads.hpp"
 #include "hw_models/kernels/moe_tiles.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
-#include "hw_models/programs/gemm_program.hpp"
+#include "hw_models/programs/grouped_product_program.hpp"
 #include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
@@ -31,8 +30,10 @@ class Mixture {
   Mixture(const MoeShape& shape, const DeviceSpec& device) : shape_(shape), device_(device), loads_(moe_loads(shape)) {
     const MoeConstants& constants = device.architecture.moe;
     tile_ = moe_tile(shape, loads_.busy > 0 ? loads_.rows / loads_.busy : 1, constants);
-    row_tiles_ = std::max<std::int64_t>(std::llround(loads_.tiles(tile_.rows)), 1);
+    if (constants.kernel == MoeKernel::cutlass_first) tile_.rows = constants.tile_tokens_maximum;
     gathers_ = constants.tile_rule != MoeTileRule::rows;
+    is_fused_ = constants.kernel == MoeKernel::trtllm;
+    row_tiles_ = std::max<std::int64_t>(std::llround(loads_.tiles(tile_.rows)), 1);
     touched_rows_ = constants.touches_all_rows ? as_double(shape.tokens * shape.top_k) : loads_.rows;
   }
 
@@ -48,13 +49,15 @@ class Mixture {
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
-    if (!gathers_) {
+    if (is_fused_) {
+      if (is_narrow) list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
+    } else if (!gathers_) {
       list.push_back(pass("permute", rows, value, is_narrow ? narrow : value, {1, 1, 0}));
     } else if (is_narrow) {
       list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
     }
     list.push_back(product("gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden));
-    list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
+    if (!is_fused_) list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
     list.push_back(product("down", shape_.hidden, shape_.intermediate));
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
@@ -137,31 +140,20 @@ class Mixture {
   }
 
   KernelProgram product(const char* name, std::int64_t columns, std::int64_t depth) const {
-    const auto tile_rows = static_cast<std::int64_t>(tile_.rows);
-    GemmShape shape{.m = row_tiles_ * tile_rows, .n = columns, .k = depth};
-    shape.input = shape_.product_type;
-    shape.weight = shape_.weight_type;
-    shape.output = shape_.type;
-    const GemmTile tile{static_cast<int>(tile_rows), static_cast<int>(tile_.columns)};
-    constexpr std::int64_t rows_of_a_group = 64;
-    const bool is_by_warps = tile_rows < rows_of_a_group ||
-                             device_.architecture.moe.most_flops_per_cycle < MoeConstants{}.most_flops_per_cycle;
-    const TensorUnit unit = is_by_warps ? TensorUnit::mma : device_.architecture.pipeline.tensor_unit;
-    KernelProgram program = gemm_programs(shape, gemm_blocking(tile, 1, shape), device_, unit).front();
-    program.name = fmt::format("{}, {}", name, program.name);
-    // Rows that a tile lacks are not read.
-    const double filled = std::min(loads_.rows / as_double(shape.m), 1.0);
-    const double column_tiles = std::ceil(as_double(columns) / tile_.columns);
-    const double rows_bytes = loads_.rows * as_double(depth) * bits(shape.input) / 8.0;
-    program.flops = Flops(program.flops.value() * filled);
-    for (TileStream& stream : program.streams) {
-      if (stream.name == "A") stream.from_memory = cold(rows_bytes) * filled * stream.cluster / column_tiles;
-      if (stream.name == "B") {
-        stream.from_memory = std::min(1.0, loads_.busy / as_double(row_tiles_) * stream.cluster);
-      }
-      if (stream.name == "C") stream.from_memory *= filled;
-    }
-    return program;
+    GroupedProduct product{.name = name};
+    product.rows = loads_.rows;
+    product.busy = loads_.busy;
+    product.row_tiles = row_tiles_;
+    product.columns = columns;
+    product.depth = depth;
+    product.tile = tile_;
+    product.type = shape_.product_type;
+    product.weight = shape_.weight_type;
+    product.output = shape_.type;
+    product.cold_rows = cold(loads_.rows * as_double(depth) * bits(shape_.product_type) / 8.0);
+    product.tokens = shape_.tokens;
+    product.promotes = device_.architecture.moe.promotes;
+    return grouped_product(product, device_);
   }
 
   const MoeShape& shape_;
@@ -170,6 +162,7 @@ class Mixture {
   MoeTile tile_;
   std::int64_t row_tiles_ = 1;  // of all experts
   bool gathers_ = false;        // rows of tokens where they are, instead of copies of them
+  bool is_fused_ = false;       // so that products gather, and end with the activation
   double touched_rows_ = 0;     // by the passes
 };
 
