@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 
 namespace warploom {
@@ -186,18 +187,23 @@ OperandBytes serving_gemm_traffic(const ServingGemmKernel& kernel, const GemmSha
     return gemm_operand_traffic(gemm_blocking(kernel.tile, 1, shape), shape, device);
   }
   const TileCounts tiles = serving_gemm_tiles(kernel, shape);
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
   const double waves = as_double(shape.batch) * tiles.rows * tiles.columns / device.sm.count;
   // CUTLASS 3 goes along the side with fewer tiles, CUTLASS 2 always down the rows. Blocks are out of step after the
   // first wave: what the next column reads again is as old as the whole operand.
   const bool is_down_rows = !kernel.is_persistent || tiles.columns > tiles.rows;
   const auto reads = [&](double bytes, double times) {
-    const double lost = std::clamp(bytes / kept - 1, 0.0, 1.0) * std::clamp(waves - 1, 0.0, 1.0);
-    return bytes * (1 + (times - 1) * lost);
+    const double lost = 1 - share_found_in_l2(Bytes(std::llround(bytes)), device);
+    return bytes * (1 + (times - 1) * lost * std::clamp(waves - 1, 0.0, 1.0));
   };
   const double a = operand_bytes(1, shape.m, shape.k, shape.input);
   const double b = operand_bytes(1, shape.n, shape.k, weight_type(shape));
   const double batch = as_double(shape.batch);
+  if (!kernel.is_persistent) {
+    // [read off] gemm_quantized.csv of L40S: three columns at a time still share what they read.
+    constexpr double sharing = 3;
+    const double at_once = 2 * device.sm.count / tiles.rows;
+    return {batch * reads(a, std::max(tiles.columns / std::max(at_once / sharing, 1.0), 1.0)), batch * b};
+  }
   if (is_down_rows) return {batch * reads(a, tiles.columns / kernel.cluster_n), batch * b};
   return {batch * a, batch * reads(b, tiles.rows / kernel.cluster_m)};
 }
@@ -209,8 +215,7 @@ ColdShares serving_gemm_cold_shares(const GemmShape& shape, const DeviceSpec& de
   const double values = operand_bytes(shape.batch, shape.m, shape.k, DataType::bf16);
   const double b = operand_bytes(shape.batch, shape.k, shape.n, weight_type(shape));
   const double c = operand_bytes(shape.batch, shape.m, shape.n, shape.output);
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  const auto cold = [&](double until_again) { return std::clamp(until_again / kept - 1, 0.0, 1.0); };
+  const auto cold = [&](double until_again) { return 1 - share_found_in_l2(Bytes(std::llround(until_again)), device); };
   const double round = operations * (values + a + b + c);
   const bool stays = device.architecture.pipeline.tensor_unit == TensorUnit::mma;  // as gemm_cold_shares()
   return {cold(values + a), cold(round), stays ? cold(round) : 1};

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/programs/code.hpp"
 
@@ -68,15 +69,20 @@ Tiling tiling_of(const GroupedProduct& product, const DeviceSpec& device, std::i
 
 // How often an expert's weights of the product are read: tiles go over all columns for `group` rows of tiles, and what
 // the L2 cannot keep until the next group comes again.
-double weight_reads(const Tiling& t, double group, double kept) {
+double weight_reads(const Tiling& t, double group) {
   const GroupedProduct& product = t.product;
   const double bytes = as_double(product.columns * product.depth) * weight_width(product);
-  const double lost = std::clamp(bytes / kept - 1, 0.0, 1.0);
+  const double kept = static_cast<double>(t.device.l2.capacity.count()) * t.device.architecture.moe.weights_kept;
+  const double lost = kept > 0 ? std::clamp(bytes / kept - 1, 0.0, 1.0)
+                               : 1 - share_found_in_l2(Bytes(std::llround(bytes)), t.device);
   const double groups = std::max(as_double(product.row_tiles) / std::max(product.busy, 1.0) / group, 1.0);
   return 1 + (groups - 1) * lost;
 }
 
-KernelProgram base(const Tiling& t, const char* how, double group, double kept) {
+// [derived] moe.csv of A100: rows of half a line take the time of whole ones on the way from the L2.
+double line_share(const Tiling& t) { return std::min(as_double(t.step_bytes) / wavefront, 1.0); }
+
+KernelProgram base(const Tiling& t, const char* how, double group) {
   const GroupedProduct& product = t.product;
   KernelProgram program;
   program.name = fmt::format("{}, {} x {}, {}", product.name, t.rows, t.columns, how);
@@ -85,11 +91,11 @@ KernelProgram base(const Tiling& t, const char* how, double group, double kept) 
   const double weights_once = product.busy * as_double(product.columns * product.depth) * weight_width(product);
   program.footprint = Bytes(std::llround(weights_once));
   const double asked = as_double(t.tiles * t.steps) * static_cast<double>(t.weight_bytes);
-  const double read = weights_once * weight_reads(t, group, kept);
+  const double read = weights_once * weight_reads(t, group);
   const double column_tiles = std::ceil(as_double(product.columns) / as_double(t.columns));
   const double filled = as_double(t.token_bytes) / as_double(t.token_room);
-  program.streams = {{"tokens", product.cold_rows / column_tiles, 1, true},
-                     {"weights", std::min(read / asked, 1.0), 1, true},
+  program.streams = {{"tokens", product.cold_rows / column_tiles * line_share(t), 1, true},
+                     {"weights", std::min(read / asked, 1.0) * line_share(t), 1, true},
                      {"results", filled, 1, true},
                      {"parameters", 0, 1}};
   return program;
@@ -159,10 +165,9 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
   const bool is_by_groups =
       device.architecture.pipeline.tensor_unit != TensorUnit::mma && t.rows >= rows_of_a_group;
   const std::int64_t warps = config.warps;
-  const int stages = config.stages;
+  const int stages = stages_that_fit(t, config.stages);
   enum { full, all };
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  KernelProgram program = base(t, "Triton", config.group, kept);
+  KernelProgram program = base(t, "Triton", config.group);
   program.rings = {{"full", static_cast<int>(2 * warps), 2, 0, 0}, {"all", static_cast<int>(warps), 0, 0, 0}};
   program.blocks = {{t.tiles, 1}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes));
@@ -172,8 +177,11 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
   constexpr std::int64_t around_a_copy = 5;
   const std::int64_t chunks = ceil_div(t.token_room + t.weight_bytes, warps * warp_bytes);
   Code copy;
-  copy.alu(chunks * around_a_copy).copy(tokens, std::max<std::int64_t>(t.token_bytes / warps, 1), full);
-  copy.copy(weights, t.weight_bytes / warps, full).shared_store((t.token_room + t.weight_bytes) / warps);
+  const auto moved = [&](std::int64_t bytes) {
+    return std::max<std::int64_t>(std::llround(as_double(bytes / warps) / line_share(t)), 1);
+  };
+  copy.alu(chunks * around_a_copy).copy(tokens, moved(t.token_bytes), full).copy(weights, moved(t.weight_bytes), full);
+  copy.shared_store((t.token_room + t.weight_bytes) / warps);
   Code multiply;
   const std::int64_t across = std::clamp<std::int64_t>(t.rows / 32, 1, warps / 2);  // warps above one another
   if (is_by_groups) {
@@ -214,12 +222,11 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
   GroupedProduct product = given;
   product.tile.columns = 16;
   Tiling t = tiling_of(product, device, 128);
-  // [derived] from moe.csv of H100: a step takes one latency of the memory, so that one stage is under way.
-  constexpr int stages = 2;
+  // [derived] from moe.csv of H100: a step takes half a latency of the L2, so that two stages are under way.
+  constexpr int stages = 3;
   constexpr int warps = 8;
   enum { full, empty, group };
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  KernelProgram program = base(t, "wgmma", 1, kept);
+  KernelProgram program = base(t, "wgmma", 1);
   program.rings = {{"full", 2, 2, 0, 0}, {"empty", warps, 0, 0, stages}, {"group", warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 64LL * 1024);
   make_persistent(program, t.tiles, device);
@@ -246,7 +253,7 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
 // ---- Tensor memory ------------------------------------------------------------------------------------------------
 
 // 128 weights by the tokens of a tile.
-KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceSpec& device, double kept) {
+KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceSpec& device) {
   const Tiling t = tiling_of(product, device, 128);
   constexpr int most = 8;
   constexpr int accumulators = 2;
@@ -254,7 +261,7 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
   constexpr int least_columns = 32;  // that tensor memory is handed out in
   const int stages = stages_that_fit(t, most);
   enum { full, empty, result, drained, group };
-  KernelProgram program = base(t, "tcgen05", 1, kept);
+  KernelProgram program = base(t, "tcgen05", 1);
   program.rings = {{"full", 2, 2, 0, 0},
                    {"empty", 1, 0, 1, stages},
                    {"result", 1, 0, 1, 0},
@@ -296,14 +303,14 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
 
 // ---- Warp groups, pipelined ---------------------------------------------------------------------------------------
 
-KernelProgram group_product(const GroupedProduct& product, const DeviceSpec& device, double kept) {
+KernelProgram group_product(const GroupedProduct& product, const DeviceSpec& device) {
   const Tiling t = tiling_of(product, device, 128);
   constexpr int most = 8;
   const std::int64_t groups = std::clamp<std::int64_t>(t.rows / 64, 1, 2);
   const auto warps = static_cast<int>(4 * groups);
   const int stages = stages_that_fit(t, most);
   enum { full, empty, group };
-  KernelProgram program = base(t, "wgmma", 16, kept);
+  KernelProgram program = base(t, "wgmma", 16);
   program.rings = {{"full", 2, 2, 0, 0}, {"empty", warps, 0, 0, stages}, {"group", warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + std::min(t.result_bytes, most_staged));
   make_persistent(program, t.tiles, device);
@@ -332,8 +339,7 @@ KernelProgram marlin_product(const GroupedProduct& product, const DeviceSpec& de
   constexpr std::int64_t warps = 8;
   constexpr int stages = 4;
   enum { full, all };
-  const double kept = static_cast<double>(device.l2.capacity.count()) * device.architecture.gemm.l2_share;
-  KernelProgram program = base(t, "Marlin", 1, kept);
+  KernelProgram program = base(t, "Marlin", 1);
   program.rings = {{"full", static_cast<int>(2 * warps), 2, 0, 0}, {"all", static_cast<int>(warps), 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 2 * t.result_bytes);
   make_persistent(program, t.tiles, device);
@@ -372,13 +378,11 @@ KernelProgram marlin_product(const GroupedProduct& product, const DeviceSpec& de
 KernelProgram grouped_product(const GroupedProduct& product, const DeviceSpec& device) {
   const MoeConstants& moe = device.architecture.moe;
   const TensorUnit unit = device.architecture.pipeline.tensor_unit;
-  const double share = moe.weights_kept > 0 ? moe.weights_kept : device.architecture.gemm.l2_share;
-  const double kept = static_cast<double>(device.l2.capacity.count()) * share;
   if (moe.kernel == MoeKernel::marlin) return marlin_product(product, device);
   if (moe.kernel == MoeKernel::triton || unit == TensorUnit::mma) return triton_product(product, device);
-  if (unit == TensorUnit::tcgen05) return tensor_memory_product(product, device, kept);
+  if (unit == TensorUnit::tcgen05) return tensor_memory_product(product, device);
   return moe.kernel == MoeKernel::cutlass_first ? cutlass_first_product(product, device)
-                                                : group_product(product, device, kept);
+                                                : group_product(product, device);
 }
 
 }  // namespace warploom

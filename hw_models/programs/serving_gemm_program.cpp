@@ -178,7 +178,7 @@ KernelProgram warp_products(const ServingGemmKernel& kernel, const Tiling& t) {
   if (slices > 1) code.shared_store(t.m * t.n * 4 / warps).sync(all).shared_load(t.m * t.n * 4 * slices / warps, true);
   code.add(epilogue(t, warps)).sync(all).shared_load(t.c_bytes / warps, true);
   code.store(c, warp_bytes, ceil_div(t.c_bytes / warps, warp_bytes));
-  const auto registers = std::clamp<std::int64_t>(wm * wn / 32 + 90, 64, 255);
+  const auto registers = std::clamp<std::int64_t>(wm * wn / 32 + 64, 64, 255);
   program.roles = {{"warps", static_cast<int>(warps), static_cast<int>(registers), code.list()}};
   return program;
 }

@@ -27,6 +27,14 @@ constexpr double warp_start = 42;
 // Of a warp, that are not in the L2 yet: the buffer that it fills meanwhile is the other one.
 constexpr std::int64_t most_stores = 1;
 
+// The first role that has a main loop.
+const WarpRole* leader_of(const KernelProgram& program) {
+  const auto is_main = [](const Instruction& what) { return what.op == Op::loop && what.stages > 0; };
+  const auto found = std::ranges::find_if(
+      program.roles, [&](const WarpRole& role) { return std::ranges::any_of(role.code, is_main); });
+  return found == program.roles.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const SmRates& rates, BlockSource& blocks,
@@ -37,7 +45,8 @@ Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const 
       source_(blocks),
       memory_(memory),
       picture_(picture),
-      places_(places) {
+      places_(places),
+      leader_(leader_of(program)) {
   SC_HAS_PROCESS(Sm);
   SC_METHOD(issue_0);
   sensitive << wake_[0];
@@ -268,7 +277,12 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (turn.stages == 0 || turn.depth >= static_cast<int>(rotations_.size())) return;
   Rotation& rotation = rotations_[turn.depth];
   const bool is_last = turn.left == 0;
-  if (rotation.whom() == nullptr && !is_last) return rotation.follow(&warp, now + skipped_, counts_);
+  if (rotation.whom() == nullptr) {
+    // Of the outer loop, turns of the role that the results leave by: one that fetches runs ahead of it at first.
+    const bool is_ahead = turn.depth == 0 && !is_last && warp.role != leader_;
+    if (!is_last && !is_ahead) rotation.follow(&warp, now + skipped_, counts_);
+    return;
+  }
   if (rotation.whom() != &warp) return;
   if (is_last) return rotation.follow(nullptr, now, counts_);
   if (turn.left % turn.stages != 0) return;
