@@ -45,19 +45,22 @@ class Mixture {
     const double tokens = as_double(shape_.tokens) * as_double(shape_.hidden);
     const double rows = touched_rows_ * as_double(shape_.hidden);
     const double inner = touched_rows_ * as_double(shape_.intermediate);
+    const bool promotes = device_.architecture.moe.promotes;
     std::vector<KernelProgram> list;
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
     if (is_fused_) {
       if (is_narrow) list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
+      if (promotes) list.push_back(pass("transpose scales", tokens / 128, 4, 4, {0, 4, 0}));
     } else if (!gathers_) {
       list.push_back(pass("permute", rows, value, is_narrow ? narrow : value, {1, 1, 0}));
     } else if (is_narrow) {
       list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
     }
     list.push_back(product("gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden));
-    if (!is_fused_) list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
+    // TRT-LLM: with scales of blocks the activation is a kernel of its own, which quantises its results.
+    if (!is_fused_ || promotes) list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
     list.push_back(product("down", shape_.hidden, shape_.intermediate));
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "hw_models/kernels/tensor_bytes.hpp"
@@ -75,7 +76,11 @@ int stages_that_fit(const Tiling& t, std::int64_t beside) {
   constexpr std::int64_t most = 16;
   if (t.kernel.stages > 0) return t.kernel.stages;
   const std::int64_t room = t.device.sm.shared_memory.count() - reserved_shared_memory - beside;
-  return static_cast<int>(std::clamp<std::int64_t>(room / (t.a_bytes + t.b_bytes), 2, most));
+  // DeepGEMM unrolls stages where a tile's columns cut blocks of scales unevenly: with few pieces, four at most.
+  constexpr std::int64_t block = 128;
+  constexpr std::int64_t few = 4;
+  const bool is_unrolled = t.kernel.promotes && block % t.n != 0 && block / std::gcd(t.n, block) <= few;
+  return static_cast<int>(std::clamp<std::int64_t>(room / (t.a_bytes + t.b_bytes), 2, is_unrolled ? few : most));
 }
 
 KernelProgram base(const Tiling& t, std::string_view how) {
@@ -192,7 +197,9 @@ Code products_of_tile(const Tiling& t, int full, int empty, std::int64_t rows_of
     // Scales of rows and columns from shared memory; sums of the stage are scaled and added to those in FP32 by hand,
     // 64 rows after the other.
     const std::int64_t sums = t.m * t.n / warps / 32 / rows_of_64;
-    code.main_loop(t.steps, stages).wait(full).shared_load(2 * wavefront, true);
+    // Descriptors into uniform registers, fences before and after: each waits for the one before.
+    const Instruction fences{.op = Op::alu, .count = 24, .waits = true};
+    code.main_loop(t.steps, stages).wait(full).shared_load(2 * wavefront, true).add(fences);
     for (std::int64_t i = 0; i < rows_of_64; ++i) {
       code.add(product(t, Op::wgmma, 64, t.n, t.products)).drain();
       if (i + 1 == rows_of_64) code.arrive(empty);
@@ -272,15 +279,25 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
   products.ring = empty;
   Instruction commit = product(t, Op::tcgen05, 0, 0, 1);
   commit.ring = result;
-  Code producer = start(tma_indices, true).add({.op = Op::depend});
+  // [derived] gemm_quantized.csv of B200, FP8 and NVFP4: what several SMs get from one read comes at Hopper's rate.
+  constexpr double shared_port = 0.5;
+  for (TileStream& stream : program.streams) stream.port_share = stream.cluster > 1 ? shared_port : 1;
+
+  Code producer = start(tma_indices, true);
   producer.main_loop(0, accumulators).main_loop(t.steps, stages).wait(empty);
   producer.copy(a, filled(t.a_bytes, t.a_fill), full).copy(b, filled(t.b_bytes, t.b_fill), full).end().end();
   Code issuer = start(tma_indices, false);
   issuer.main_loop(0, accumulators).wait(drained).main_loop(t.steps, stages).wait(full).add(products).end();
   issuer.add(commit).end();
   Code results = start(tma_indices, true);
-  results.main_loop(0, accumulators).wait(result).tensor_load(t.m * t.n * 4 / epilogue_warps).arrive(drained);
-  results.add(epilogue(t, epilogue_warps)).sync(group).store_tile(c, t.c_bytes / epilogue_warps).end();
+  // A part of 32 columns after the other: out of tensor memory, scaled, to shared memory, on its way.
+  constexpr std::int64_t part_columns = 32;
+  const std::int64_t parts = ceil_div(t.n, part_columns);
+  const std::int64_t elements = ceil_div(t.m * t.n, epilogue_warps * 32 * parts);
+  results.main_loop(0, accumulators).wait(result).load(parameters, wavefront, 2).use(0).loop(parts);
+  results.tensor_load(t.m * t.n * 4 / epilogue_warps / parts).fma(2 * elements).alu(ceil_div(elements, 2));
+  results.shared_store(t.c_bytes / epilogue_warps / parts).sync(group);
+  results.store_tile(c, t.c_bytes / epilogue_warps / parts).end().arrive(drained).end();
   program.roles = {{"epilogue", epilogue_warps, 168, results.list()},
                    {"producer", 1, 64, producer.list()},
                    {"issuer", 1, 64, issuer.list()}};
@@ -295,18 +312,24 @@ std::vector<KernelProgram> packing(const GemmShape& shape) {
   constexpr int threads = 128;
   constexpr std::int64_t block = 128;
   const std::int64_t scales = shape.n * ceil_div(shape.k, block);
-  const auto kernel = [&](const char* name, std::int64_t elements, double read, double written, int vector, int lookups) {
-    StreamingPass pass;
-    if (read > 0) pass.reads = {{"in", read, 0}};
-    pass.writes = {{"out", written, 0}};
-    pass.work = {0, 4, 0};
-    pass.vector = vector;
-    StreamingShape flat = flat_kernel(name, elements, threads, pass);
-    flat.lookups = lookups;
-    return streaming_program(flat);
+  const auto pass = [](double read, double written, int vector) {
+    StreamingPass one;
+    if (read > 0) one.reads = {{"in", read, 0}};
+    one.writes = {{"out", written, 0}};
+    one.work = {0, 4, 0};
+    one.vector = vector;
+    return one;
   };
-  return {kernel("arange", shape.n, 0, 8, 2, 0), kernel("floor divide", shape.n, 8, 8, 4, 0),
-          kernel("index select", scales, 4, 4, 1, 1), kernel("pack scales", scales, 4, 1, 4, 0)};
+  const auto flat = [&](const char* name, std::int64_t elements, const StreamingPass& one) {
+    return streaming_program(flat_kernel(name, elements, threads, one));
+  };
+  // A block an index (IndexKernelUtils.cu, vectorized_gather_kernel).
+  StreamingShape gather{.name = "index select", .blocks = shape.n, .threads = 32};
+  gather.elements = as_double(ceil_div(shape.k, block));
+  gather.lookups = 1;
+  gather.passes = {pass(4, 4, 4)};
+  return {flat("arange", shape.n, pass(0, 8, 2)), flat("floor divide", shape.n, pass(8, 8, 4)),
+          streaming_program(gather), flat("pack scales", scales, pass(4, 1, 4))};
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ constexpr Steadiness waves{.tolerance = 0.01, .patience = 8};
 // [fit] cycles of an SM between the starts of warps of new blocks: the division of quantize.csv, blocks of 8 warps and
 // 6 KB, starts one each 340 cycles on H100, B200 and L40S alike.
 constexpr double warp_start = 42;
+// [fit] cycles between blocks of all SMs: half a nanosecond a block of one warp, gemm_quantized.csv of B200 (the gathering
+// of scales), 2026-11-30.
+constexpr double block_dispatch = 1.1;
 // Of a warp, that are not in the L2 yet: the buffer that it fills meanwhile is the other one.
 constexpr std::int64_t most_stores = 1;
 
@@ -83,7 +86,7 @@ void Sm::start_block(double now) {
   block->rings.resize(program_.rings.size());
   for (std::size_t r = 0; r < program_.rings.size(); ++r) block->rings[r].over = program_.rings[r].free_at_start;
   const double begun = std::max(now, starter_.free());
-  starter_.serve(now, program_.warps() * warp_start);
+  starter_.serve(now, std::max(program_.warps() * warp_start, rates_.device->sm.count * block_dispatch));
   int place = 0;
   for (const WarpRole& role : program_.roles) {
     for (int w = 0; w < role.warps; ++w) {

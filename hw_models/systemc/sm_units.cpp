@@ -143,7 +143,7 @@ double Sm::move_in(const Instruction& what, double bytes, double now, double mor
   const TileStream& stream = program_.streams[what.stream];
   counts_.to_sm += bytes;
   const double arrived = memory_.read(stream, bytes, now, counts_);
-  return std::max(port_.serve(now, bytes / rates_.port_bytes), arrived) + more_latency;
+  return std::max(port_.serve(now, bytes / (rates_.port_bytes * stream.port_share)), arrived) + more_latency;
 }
 
 void Sm::run_memory(Warp& warp, const Instruction& what, double now) {
