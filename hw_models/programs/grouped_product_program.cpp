@@ -79,7 +79,8 @@ double weight_reads(const Tiling& t, double group) {
   return 1 + (groups - 1) * lost;
 }
 
-// [derived] moe.csv of A100: rows of half a line take the time of whole ones on the way from the L2.
+// [derived] moe.csv of A100: rows of half a line take the time of whole ones on the way from the L2, from the memory half
+// of what they save.
 double line_share(const Tiling& t) { return std::min(as_double(t.step_bytes) / wavefront, 1.0); }
 
 KernelProgram base(const Tiling& t, const char* how, double group) {
@@ -94,8 +95,9 @@ KernelProgram base(const Tiling& t, const char* how, double group) {
   const double read = weights_once * weight_reads(t, group);
   const double column_tiles = std::ceil(as_double(product.columns) / as_double(t.columns));
   const double filled = as_double(t.token_bytes) / as_double(t.token_room);
-  program.streams = {{"tokens", product.cold_rows / column_tiles * line_share(t), 1, true},
-                     {"weights", std::min(read / asked, 1.0) * line_share(t), 1, true},
+  const double memory_share = (1 + line_share(t)) / 2;
+  program.streams = {{"tokens", product.cold_rows / column_tiles * memory_share, 1, true},
+                     {"weights", std::min(read / asked, 1.0) * memory_share, 1, true},
                      {"results", filled, 1, true},
                      {"parameters", 0, 1}};
   return program;

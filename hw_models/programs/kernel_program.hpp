@@ -60,6 +60,7 @@ struct KernelProgram {
   int tensor_columns = 0;  // of tensor memory, of a block
   Bytes footprint{0};      // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
+  bool joins_before = false;  // blocks of the launch before that do something else: no gap
   Flops flops{0};  // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
 
   int warps() const;      // of a block

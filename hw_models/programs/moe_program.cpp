@@ -58,11 +58,11 @@ class Mixture {
     } else if (is_narrow) {
       list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
     }
-    list.push_back(product("gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden));
+    add_product(list, "gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden);
     // TRT-LLM: with scales of blocks the activation is a kernel of its own, which quantises its results.
     if (!is_fused_ || promotes) list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
-    list.push_back(product("down", shape_.hidden, shape_.intermediate));
+    add_product(list, "down", shape_.hidden, shape_.intermediate);
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
     list.push_back(pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
     return list;
@@ -140,6 +140,29 @@ class Mixture {
     one.work = work;
     one.vector = 4;
     return streaming_program(flat_kernel(name, std::max<std::int64_t>(std::llround(elements), 1), 256, one));
+  }
+
+  // vLLM launches as many blocks as the most tiles that there may be: a padded one for every expert of the layer. Those
+  // beyond look and end; those of other devices' experts write zeros (fused_moe.py, write_zeros_to_output).
+  void add_product(std::vector<KernelProgram>& list, const char* name, std::int64_t columns, std::int64_t depth) const {
+    list.push_back(product(name, columns, depth));
+    if (device_.architecture.moe.kernel != MoeKernel::triton) return;
+    const double column_tiles = std::ceil(as_double(columns) / tile_.columns);
+    const double assignments = as_double(shape_.tokens * shape_.top_k);
+    const double padding = as_double(std::min(shape_.experts, shape_.tokens * shape_.top_k)) * (tile_.rows - 1);
+    const double most = std::ceil((assignments + padding) / tile_.rows);
+    const double others = std::max(assignments - loads_.rows, 0.0);
+    StreamingShape empty{.name = "empty tiles", .threads = 128, .lookups = 2};
+    empty.blocks = std::llround(std::max(most - as_double(row_tiles_), 0.0) * column_tiles);
+    if (empty.blocks == 0) return;
+    StreamingPass zeros;
+    const double share = cold(others * as_double(columns) * bits(shape_.type) / 8.0);
+    zeros.writes = {{"zeros", bits(shape_.type) / 8.0, share}};
+    zeros.vector = 8;
+    zeros.elements = others * as_double(columns) / as_double(empty.blocks);
+    if (others > 0) empty.passes = {zeros};
+    list.push_back(streaming_program(empty));
+    list.back().joins_before = true;
   }
 
   KernelProgram product(const char* name, std::int64_t columns, std::int64_t depth) const {
