@@ -188,8 +188,8 @@ OperandBytes serving_gemm_traffic(const ServingGemmKernel& kernel, const GemmSha
   }
   const TileCounts tiles = serving_gemm_tiles(kernel, shape);
   const double waves = as_double(shape.batch) * tiles.rows * tiles.columns / device.sm.count;
-  // CUTLASS 3 goes along the side with fewer tiles, CUTLASS 2 always down the rows. Blocks are out of step after the
-  // first wave: what the next column reads again is as old as the whole operand.
+  // CUTLASS 3 goes along the side with fewer tiles, CUTLASS 2 always down the rows. Blocks get out of step, all the more
+  // where a cluster has rows to spare and runs ahead: what the next column reads again is as old as the whole operand.
   const bool is_down_rows = !kernel.is_persistent || tiles.columns > tiles.rows;
   const auto reads = [&](double bytes, double times) {
     const double lost = 1 - share_found_in_l2(Bytes(std::llround(bytes)), device);
@@ -204,8 +204,13 @@ OperandBytes serving_gemm_traffic(const ServingGemmKernel& kernel, const GemmSha
     const double at_once = 2 * device.sm.count / tiles.rows;
     return {batch * reads(a, std::max(tiles.columns / std::max(at_once / sharing, 1.0), 1.0)), batch * b};
   }
-  if (is_down_rows) return {batch * reads(a, tiles.columns / kernel.cluster_n), batch * b};
-  return {batch * a, batch * reads(b, tiles.rows / kernel.cluster_m)};
+  // Blackwell hands tiles out as blocks end, which keeps nothing in step.
+  const bool is_ragged = kernel.is_pair || shape.m % (std::int64_t{kernel.tile.m} * kernel.cluster_m) != 0;
+  const double lines = is_down_rows ? tiles.rows : tiles.columns;
+  // [read off] gemm_quantized.csv of H100: of the lines of tiles at work, a square root's share reads together.
+  const double together = is_ragged ? 1 : std::sqrt(std::max(device.sm.count / lines, 1.0));
+  if (is_down_rows) return {batch * reads(a, std::max(tiles.columns / kernel.cluster_n / together, 1.0)), batch * b};
+  return {batch * a, batch * reads(b, std::max(tiles.rows / kernel.cluster_m / together, 1.0))};
 }
 
 ColdShares serving_gemm_cold_shares(const GemmShape& shape, const DeviceSpec& device) {

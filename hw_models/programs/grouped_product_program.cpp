@@ -239,7 +239,8 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
   for (int i = 0; i < round_trips; ++i) producer.add(read_parameter);
   producer.main_loop(t.steps, stages).wait(empty);
   producer.copy(tokens, t.token_bytes, full).copy(weights, t.weight_bytes, full).end().end();
-  const Instruction multiply = product_of(t, Op::wgmma, 64, t.columns, t.products);
+  Instruction multiply = product_of(t, Op::wgmma, 64, t.columns, t.products);
+  multiply.bytes = (t.token_bytes + t.weight_bytes) / (t.products * warps / 4);
   Code consumer;
   consumer.add(read_parameter).main_loop(0, 1).wait(full).add(multiply);
   if (t.steps > 1) consumer.main_loop(t.steps - 1, stages).wait(full).add(multiply).drain(1).arrive(empty).end();
@@ -274,6 +275,7 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
   make_persistent(program, t.tiles, device);
   Instruction multiply = product_of(t, Op::tcgen05, t.columns, t.rows, t.products);
   multiply.ring = empty;
+  multiply.bytes = (t.token_bytes + t.weight_bytes) / t.products;
   const std::int64_t sums = ceil_div(t.rows * t.columns, epilogue_warps * 32);
   Instruction commit = product_of(t, Op::tcgen05, 0, 0, 1);
   commit.ring = result;
@@ -324,7 +326,9 @@ KernelProgram group_product(const GroupedProduct& product, const DeviceSpec& dev
   Code consumer;
   consumer.add(read_parameter).main_loop(0, 1).main_loop(t.steps, stages).wait(full);
   if (product.promotes) consumer.shared_load(2 * wavefront, true);
-  consumer.add(product_of(t, Op::wgmma, 64, t.columns, t.products * rows_of_64)).drain().arrive(empty);
+  Instruction multiply = product_of(t, Op::wgmma, 64, t.columns, t.products * rows_of_64);
+  multiply.bytes = (t.token_bytes + t.weight_bytes) / (t.products * rows_of_64 * groups);
+  consumer.add(multiply).drain().arrive(empty);
   if (product.promotes) consumer.fma(sums + 2);
   consumer.end().fma(sums).alu(sums).shared_store(t.result_bytes / warps).sync(group);
   consumer.store_tile(results, t.result_bytes / warps).end();

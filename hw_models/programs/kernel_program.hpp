@@ -28,7 +28,6 @@ struct TileStream {
   double from_memory = 1;       // share of its bytes that the L2 does not have
   double cluster = 1;           // blocks that share one read from the L2
   bool has_short_rows = false;  // its tiles' rows are a line or two long: each opens another page of the memory
-  double port_share = 1;              // of the SM's port to the L2 that it arrives at
   bool has_parts_of_sectors = false;  // each lane's store fills only some bytes of a sector of 32
 };
 

@@ -193,6 +193,11 @@ KernelProgram warp_products(const ServingGemmKernel& kernel, const Tiling& t) {
 // Products of one stage and what goes with it, over `steps` stages.
 Code products_of_tile(const Tiling& t, int full, int empty, std::int64_t rows_of_64, std::int64_t warps, int stages) {
   Code code;
+  const auto multiply_by = [&](std::int64_t count) {
+    Instruction multiply = product(t, Op::wgmma, 64, t.n, count);
+    multiply.bytes = (t.a_bytes + t.b_bytes) / (t.products * rows_of_64 * (warps / 4));
+    return multiply;
+  };
   if (t.kernel.promotes) {
     // Scales of rows and columns from shared memory; sums of the stage are scaled and added to those in FP32 by hand,
     // 64 rows after the other.
@@ -201,13 +206,13 @@ Code products_of_tile(const Tiling& t, int full, int empty, std::int64_t rows_of
     const Instruction fences{.op = Op::alu, .count = 24, .waits = true};
     code.main_loop(t.steps, stages).wait(full).shared_load(2 * wavefront, true).add(fences);
     for (std::int64_t i = 0; i < rows_of_64; ++i) {
-      code.add(product(t, Op::wgmma, 64, t.n, t.products)).drain();
+      code.add(multiply_by(t.products)).drain();
       if (i + 1 == rows_of_64) code.arrive(empty);
       code.fma(sums + 2);
     }
     return code.end();
   }
-  const Instruction multiply = product(t, Op::wgmma, 64, t.n, t.products * rows_of_64);
+  const Instruction multiply = multiply_by(t.products * rows_of_64);
   code.wait(full).add(multiply);
   if (t.steps > 1) code.main_loop(t.steps - 1, stages).wait(full).add(multiply).drain(1).arrive(empty).end();
   return code.drain().arrive(empty);
@@ -276,19 +281,23 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
 
   Instruction products = product(t, Op::tcgen05, t.m, t.n, t.products);
   products.b_share = kernel.is_pair ? 0.5 : 1;
+  // Scales of 16 values are read once more, on their way to tensor memory.
+  const double again = bits(t.type) < 8 ? with_scales(t.type) - 1 : 0;
+  products.bytes = std::llround(static_cast<double>(t.a_bytes + t.b_bytes) * (1 + again)) / t.products;
   products.ring = empty;
   Instruction commit = product(t, Op::tcgen05, 0, 0, 1);
   commit.ring = result;
-  // [derived] gemm_quantized.csv of B200, FP8 and NVFP4: what several SMs get from one read comes at Hopper's rate.
-  constexpr double shared_port = 0.5;
-  for (TileStream& stream : program.streams) stream.port_share = stream.cluster > 1 ? shared_port : 1;
-
+  // [guessed] clusters meet before the first copy, once their barriers and tensor memory are there: two round trips.
   Code producer = start(tma_indices, true);
+  if (kernel.cluster_m * kernel.cluster_n > 1) {
+    producer.add({.op = Op::load, .count = 1, .bytes = 64, .stream = parameters, .waits = true});
+    producer.add({.op = Op::load, .count = 1, .bytes = 64, .stream = parameters, .waits = true});
+  }
   producer.main_loop(0, accumulators).main_loop(t.steps, stages).wait(empty);
   producer.copy(a, filled(t.a_bytes, t.a_fill), full).copy(b, filled(t.b_bytes, t.b_fill), full).end().end();
   Code issuer = start(tma_indices, false);
-  issuer.main_loop(0, accumulators).wait(drained).main_loop(t.steps, stages).wait(full).add(products).end();
-  issuer.add(commit).end();
+  issuer.main_loop(0, accumulators).wait(drained).main_loop(t.steps, stages).wait(full);
+  issuer.add(products).end().add(commit).end();
   Code results = start(tma_indices, true);
   // A part of 32 columns after the other: out of tensor memory, scaled, to shared memory, on its way.
   constexpr std::int64_t part_columns = 32;

@@ -113,7 +113,8 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
     if (what.waits) hold(warp, now + products * (busy / products + rates_.tensor_latency), Stall::wait);
     return;
   }
-  const double operands = products * bits(what.type) / 8.0 * what.k * (what.n + (what.a_in_registers ? 0 : what.m));
+  const double operands = products * (bits(what.type) / 8.0 * what.k * (what.n + (what.a_in_registers ? 0 : what.m)) +
+                                      static_cast<double>(what.bytes));
   const double reading = operands / rates_.shared_bytes / sub_partitions;
   counts_.shared += reading;
   end = std::max(end, shared_.serve(now, reading));
@@ -125,7 +126,8 @@ void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {
   const double rows = std::max(what.m, full_rows);
   const double busy = 2.0 * rows * what.n * what.k * products / rates_.tensor_flops(what.type);
   const double operands =
-      products * bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m));
+      products * (bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m)) +
+                  static_cast<double>(what.bytes));
   const double reading = operands / rates_.shared_bytes;
   counts_.tensor += busy;
   counts_.tensor_flops += 2.0 * what.m * what.n * what.k * products;
@@ -143,7 +145,7 @@ double Sm::move_in(const Instruction& what, double bytes, double now, double mor
   const TileStream& stream = program_.streams[what.stream];
   counts_.to_sm += bytes;
   const double arrived = memory_.read(stream, bytes, now, counts_);
-  return std::max(port_.serve(now, bytes / (rates_.port_bytes * stream.port_share)), arrived) + more_latency;
+  return std::max(port_.serve(now, bytes / rates_.port_bytes), arrived) + more_latency;
 }
 
 void Sm::run_memory(Warp& warp, const Instruction& what, double now) {
