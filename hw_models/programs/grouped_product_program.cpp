@@ -96,8 +96,11 @@ KernelProgram base(const Tiling& t, const char* how, double group) {
   const double column_tiles = std::ceil(as_double(product.columns) / as_double(t.columns));
   const double filled = as_double(t.token_bytes) / as_double(t.token_room);
   const double memory_share = (1 + line_share(t)) / 2;
+  // TRT-LLM and Marlin lay weights out in tiles when they are loaded: what a block reads lies together.
+  const MoeKernel kernel = t.device.architecture.moe.kernel;
+  const bool is_packed = kernel == MoeKernel::trtllm || kernel == MoeKernel::marlin;
   program.streams = {{"tokens", product.cold_rows / column_tiles * memory_share, 1, true},
-                     {"weights", std::min(read / asked, 1.0) * memory_share, 1, true},
+                     {"weights", std::min(read / asked, 1.0) * memory_share, 1, !is_packed},
                      {"results", filled, 1, true},
                      {"parameters", 0, 1}};
   return program;
@@ -233,7 +236,7 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 64LL * 1024);
   make_persistent(program, t.tiles, device);
   // Descriptors of the tile's tensors: written, made visible, read again.
-  constexpr int round_trips = 4;
+  constexpr int round_trips = 6;
   Code producer;
   producer.add(read_parameter).main_loop(0, 1);
   for (int i = 0; i < round_trips; ++i) producer.add(read_parameter);

@@ -17,8 +17,10 @@
 #include "hw_models/kernels/moe.hpp"
 #include "hw_models/kernels/moe_loads.hpp"
 #include "hw_models/kernels/moe_tiles.hpp"
+#include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/programs/grouped_product_program.hpp"
+#include "hw_models/programs/quantize_program.hpp"
 #include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
@@ -50,17 +52,22 @@ class Mixture {
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
-    if (is_fused_) {
+    if (is_fused_ && promotes) {
+      list.push_back(block_scales(as_double(shape_.tokens), shape_.hidden));
+      list.push_back(pass("transpose scales", tokens / 128, 4, 4, {0, 4, 0}));
+    } else if (is_fused_) {
       if (is_narrow) list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
-      if (promotes) list.push_back(pass("transpose scales", tokens / 128, 4, 4, {0, 4, 0}));
     } else if (!gathers_) {
-      list.push_back(pass("permute", rows, value, is_narrow ? narrow : value, {1, 1, 0}));
+      list.push_back(pass("permute", rows, value, is_narrow && !promotes ? narrow : value, {1, 1, 0}));
+      if (promotes) list.push_back(block_scales(touched_rows_, shape_.hidden));
     } else if (is_narrow) {
       list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
     }
     add_product(list, "gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden);
     // TRT-LLM: with scales of blocks the activation is a kernel of its own, which quantises its results.
-    if (!is_fused_ || promotes) list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
+    const bool is_narrow_at_once = is_narrow && !gathers_ && !(promotes && !is_fused_);
+    if (!is_fused_ || promotes) list.push_back(pass("activation", inner, gates * value, is_narrow_at_once ? narrow : value, swiglu));
+    if (!gathers_ && !is_fused_ && promotes) list.push_back(block_scales(touched_rows_, shape_.intermediate));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
     add_product(list, "down", shape_.hidden, shape_.intermediate);
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
@@ -130,6 +137,13 @@ class Mixture {
     StreamingShape kernel = flat_kernel("sort", shape_.tokens * shape_.top_k, 256, place);
     kernel.lookups = 1;
     return streaming_program(kernel);
+  }
+
+  // A kernel of its own that gives 128 values a scale.
+  KernelProgram block_scales(double rows, std::int64_t width) const {
+    constexpr std::int64_t block = 128;
+    const QuantizeShape shape{.rows = std::max<std::int64_t>(std::llround(rows), 1), .width = width, .block = block};
+    return plan_quantize(quantize(shape), device_).programs.front();
   }
 
   KernelProgram pass(const char* name, double elements, double read, double written, const ElementWork& work) const {
