@@ -96,9 +96,12 @@ KernelProgram base(const Tiling& t, const char* how, double group) {
   const double column_tiles = std::ceil(as_double(product.columns) / as_double(t.columns));
   const double filled = as_double(t.token_bytes) / as_double(t.token_room);
   const double memory_share = (1 + line_share(t)) / 2;
-  // TRT-LLM and Marlin lay weights out in tiles when they are loaded: what a block reads lies together.
+  // TRT-LLM and Marlin lay weights out in tiles when they are loaded: what a block reads lies together, as long as it is
+  // read once.
   const MoeKernel kernel = t.device.architecture.moe.kernel;
-  const bool is_packed = kernel == MoeKernel::trtllm || kernel == MoeKernel::marlin;
+  constexpr double once = 1.05;
+  const bool is_packed =
+      (kernel == MoeKernel::trtllm || kernel == MoeKernel::marlin) && weight_reads(t, group) < once;
   program.streams = {{"tokens", product.cold_rows / column_tiles * memory_share, 1, true},
                      {"weights", std::min(read / asked, 1.0) * memory_share, 1, !is_packed},
                      {"results", filled, 1, true},

@@ -52,6 +52,9 @@ class Mixture {
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
+    // [guessed] TRT-LLM: beyond what one cluster of blocks sorts, a histogram and offsets of all blocks.
+    constexpr std::int64_t one_cluster = 256;
+    if (is_fused_ && shape_.tokens > one_cluster) list.insert(list.end(), {sorting(), placing()});
     if (is_fused_ && promotes) {
       list.push_back(block_scales(as_double(shape_.tokens), shape_.hidden));
       list.push_back(pass("transpose scales", tokens / 128, 4, 4, {0, 4, 0}));
@@ -71,7 +74,8 @@ class Mixture {
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
     add_product(list, "down", shape_.hidden, shape_.intermediate);
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
-    list.push_back(pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
+    list.push_back(is_fused_ && promotes ? sum_one_by_one(tokens, value * top_k, value)
+                                         : pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
     return list;
   }
 
@@ -136,6 +140,22 @@ class Mixture {
     place.work = {0, 6, 0};
     StreamingShape kernel = flat_kernel("sort", shape_.tokens * shape_.top_k, 256, place);
     kernel.lookups = 1;
+    return streaming_program(kernel);
+  }
+
+  // TRT-LLM's finalizing kernel with scales of blocks: a thread an element, which asks for each expert where its row is,
+  // and then for its value.
+  KernelProgram sum_one_by_one(double elements, double read, double written) const {
+    constexpr int threads = 128;
+    constexpr double instructions = 6;
+    const auto experts = static_cast<double>(shape_.top_k);
+    const double share = cold(elements * (read + written));
+    StreamingPass one;
+    one.reads = {{"in", read, share}};
+    one.writes = {{"out", written, share}};
+    one.work = {experts, instructions * experts, 0};
+    StreamingShape kernel = flat_kernel("sum", std::max<std::int64_t>(std::llround(elements), 1), threads, one);
+    kernel.lookups = static_cast<int>(shape_.top_k);
     return streaming_program(kernel);
   }
 
