@@ -188,8 +188,9 @@ OperandBytes serving_gemm_traffic(const ServingGemmKernel& kernel, const GemmSha
   }
   const TileCounts tiles = serving_gemm_tiles(kernel, shape);
   const double waves = as_double(shape.batch) * tiles.rows * tiles.columns / device.sm.count;
-  // CUTLASS 3 goes along the side with fewer tiles, CUTLASS 2 always down the rows. Blocks get out of step, all the more
-  // where a cluster has rows to spare and runs ahead: what the next column reads again is as old as the whole operand.
+  // CUTLASS 3 goes along the side with fewer tiles, CUTLASS 2 always down the rows. Blocks get out of step, all the
+  // more where a cluster has rows to spare and runs ahead: what the next column reads again is as old as the whole
+  // operand.
   const bool is_down_rows = !kernel.is_persistent || tiles.columns > tiles.rows;
   const auto reads = [&](double bytes, double times) {
     const double lost = 1 - share_found_in_l2(Bytes(std::llround(bytes)), device);

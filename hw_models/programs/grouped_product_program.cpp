@@ -73,14 +73,14 @@ double weight_reads(const Tiling& t, double group) {
   const GroupedProduct& product = t.product;
   const double bytes = as_double(product.columns * product.depth) * weight_width(product);
   const double kept = static_cast<double>(t.device.l2.capacity.count()) * t.device.architecture.moe.weights_kept;
-  const double lost = kept > 0 ? std::clamp(bytes / kept - 1, 0.0, 1.0)
-                               : 1 - share_found_in_l2(Bytes(std::llround(bytes)), t.device);
+  const double lost =
+      kept > 0 ? std::clamp(bytes / kept - 1, 0.0, 1.0) : 1 - share_found_in_l2(Bytes(std::llround(bytes)), t.device);
   const double groups = std::max(as_double(product.row_tiles) / std::max(product.busy, 1.0) / group, 1.0);
   return 1 + (groups - 1) * lost;
 }
 
-// [derived] moe.csv of A100: rows of half a line take the time of whole ones on the way from the L2, from the memory half
-// of what they save.
+// [derived] moe.csv of A100: rows of half a line take the time of whole ones on the way from the L2, from the memory
+// half of what they save.
 double line_share(const Tiling& t) { return std::min(as_double(t.step_bytes) / wavefront, 1.0); }
 
 KernelProgram base(const Tiling& t, const char* how, double group) {
@@ -96,13 +96,12 @@ KernelProgram base(const Tiling& t, const char* how, double group) {
   const double column_tiles = std::ceil(as_double(product.columns) / as_double(t.columns));
   const double filled = as_double(t.token_bytes) / as_double(t.token_room);
   const double memory_share = (1 + line_share(t)) / 2;
-  // TRT-LLM and Marlin lay weights out in tiles when they are loaded: what a block reads lies together, as long as it is
-  // read once.
+  // TRT-LLM and Marlin lay weights out in tiles when they are loaded: what a block reads lies together, as long as it
+  // is read once.
   const MoeKernel kernel = t.device.architecture.moe.kernel;
   constexpr double once = 1.05;
-  const bool is_packed =
-      (kernel == MoeKernel::trtllm || kernel == MoeKernel::marlin) && weight_reads(t, group) < once;
-  program.streams = {{"tokens", product.cold_rows / column_tiles * memory_share, 1, true},
+  const bool is_packed = (kernel == MoeKernel::trtllm || kernel == MoeKernel::marlin) && weight_reads(t, group) < once;
+  program.streams = {{"tokens", std::min(product.cold_rows / column_tiles, 1.0) * memory_share, 1, true},
                      {"weights", std::min(read / asked, 1.0) * memory_share, 1, !is_packed},
                      {"results", filled, 1, true},
                      {"parameters", 0, 1}};
@@ -170,8 +169,7 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
   const TritonConfig config = triton_config(product, device.architecture.moe.tile_rule);
   const Tiling t = tiling_of(product, device, config.step_bytes);
   constexpr std::int64_t rows_of_a_group = 64;
-  const bool is_by_groups =
-      device.architecture.pipeline.tensor_unit != TensorUnit::mma && t.rows >= rows_of_a_group;
+  const bool is_by_groups = device.architecture.pipeline.tensor_unit != TensorUnit::mma && t.rows >= rows_of_a_group;
   const std::int64_t warps = config.warps;
   const int stages = stages_that_fit(t, config.stages);
   enum { full, all };
@@ -198,9 +196,9 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
   } else {
     const std::int64_t wm = std::max<std::int64_t>(t.rows / across, 16);
     const std::int64_t wn = std::max<std::int64_t>(t.columns / (warps / across), 8);
-    for (int i = 0; i < t.products; ++i) {
-      multiply.shared_load((wm + wn) * product_bytes).add(product_of(t, Op::mma, 16, 8, wm / 16 * (wn / 8)));
-    }
+    // All of a step at once: other blocks of the SM fill what the warp leaves idle.
+    multiply.shared_load(t.products * (wm + wn) * product_bytes);
+    multiply.add(product_of(t, Op::mma, 16, 8, t.products * (wm / 16) * (wn / 8)));
   }
   const std::int64_t sums = ceil_div(t.rows * t.columns, warps * 32);
   if (product.promotes) multiply.load(parameters, wavefront, 2).drain().use(0).fma(2 * sums);
@@ -238,8 +236,11 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
   program.rings = {{"full", 2, 2, 0, 0}, {"empty", warps, 0, 0, stages}, {"group", warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 64LL * 1024);
   make_persistent(program, t.tiles, device);
+  // [measured] H800 (te42kyfo/gpu-benches): boxes of 1 KB a block take 640 ns from the memory, not a single load's 380.
+  constexpr double small_box = 510;
+  program.streams[weights].more_latency = small_box;
   // Descriptors of the tile's tensors: written, made visible, read again.
-  constexpr int round_trips = 6;
+  constexpr int round_trips = 4;
   Code producer;
   producer.add(read_parameter).main_loop(0, 1);
   for (int i = 0; i < round_trips; ++i) producer.add(read_parameter);
@@ -263,7 +264,13 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
 
 // 128 weights by the tokens of a tile.
 KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceSpec& device) {
-  const Tiling t = tiling_of(product, device, 128);
+  Tiling t = tiling_of(product, device, 128);
+  // Full tiles are multiplied by pairs of SMs, 256 weights by 128 tokens: each has half of the tokens.
+  const bool is_pair = t.rows >= 128 && t.tiles > device.sm.count;
+  if (is_pair) {
+    t.token_room /= 2;
+    t.token_bytes = std::max<std::int64_t>(t.token_bytes / 2, 1);
+  }
   constexpr int most = 8;
   constexpr int accumulators = 2;
   constexpr int epilogue_warps = 4;
@@ -281,6 +288,7 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
   make_persistent(program, t.tiles, device);
   Instruction multiply = product_of(t, Op::tcgen05, t.columns, t.rows, t.products);
   multiply.ring = empty;
+  multiply.b_share = is_pair ? 0.5 : 1;
   multiply.bytes = (t.token_bytes + t.weight_bytes) / t.products;
   const std::int64_t sums = ceil_div(t.rows * t.columns, epilogue_warps * 32);
   Instruction commit = product_of(t, Op::tcgen05, 0, 0, 1);
@@ -327,13 +335,16 @@ KernelProgram group_product(const GroupedProduct& product, const DeviceSpec& dev
   Code producer;
   producer.add(read_parameter).main_loop(0, 1).add(read_parameter).main_loop(t.steps, stages).wait(empty);
   producer.copy(tokens, t.token_bytes, full).copy(weights, t.weight_bytes, full).end().end();
-  const std::int64_t rows_of_64 = std::max<std::int64_t>(t.rows / 64 / groups, 1);
+  // Few rows stand as columns, weights above one another.
+  const bool is_lying = t.rows < 64;
+  const std::int64_t instructions = is_lying ? t.columns / 64 : std::max<std::int64_t>(t.rows / 64 / groups, 1);
+  const std::int64_t wide = is_lying ? t.rows : t.columns;
   const std::int64_t sums = ceil_div(t.rows * t.columns, warps * 32);
   Code consumer;
   consumer.add(read_parameter).main_loop(0, 1).main_loop(t.steps, stages).wait(full);
   if (product.promotes) consumer.shared_load(2 * wavefront, true);
-  Instruction multiply = product_of(t, Op::wgmma, 64, t.columns, t.products * rows_of_64);
-  multiply.bytes = (t.token_bytes + t.weight_bytes) / (t.products * rows_of_64 * groups);
+  Instruction multiply = product_of(t, Op::wgmma, 64, wide, t.products * instructions);
+  multiply.bytes = (t.token_bytes + t.weight_bytes) / (t.products * instructions * groups);
   consumer.add(multiply).drain().arrive(empty);
   if (product.promotes) consumer.fma(sums + 2);
   consumer.end().fma(sums).alu(sums).shared_store(t.result_bytes / warps).sync(group);

@@ -21,9 +21,9 @@ struct GroupedProduct {
   DataType type = DataType::bf16;    // of the products
   DataType weight = DataType::bf16;  // in memory
   DataType output = DataType::bf16;
-  double cold_rows = 1;       // of the tokens' rows, what the L2 lacks
-  std::int64_t tokens = 0;    // of the layer: some rules go by them
-  bool promotes = false;      // sums of 128 products are scaled and added up in FP32
+  double cold_rows = 1;     // of the tokens' rows, what the L2 lacks
+  std::int64_t tokens = 0;  // of the layer: some rules go by them
+  bool promotes = false;    // sums of 128 products are scaled and added up in FP32
 };
 
 KernelProgram grouped_product(const GroupedProduct& product, const DeviceSpec& device);

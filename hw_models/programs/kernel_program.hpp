@@ -25,9 +25,10 @@ struct Ring {
 // One tensor's traffic. (Not `Stream`, nor `Role` below: sim/work/program.hpp has those.)
 struct TileStream {
   std::string name;
-  double from_memory = 1;       // share of its bytes that the L2 does not have
-  double cluster = 1;           // blocks that share one read from the L2
-  bool has_short_rows = false;  // its tiles' rows are a line or two long: each opens another page of the memory
+  double from_memory = 1;             // share of its bytes that the L2 does not have
+  double cluster = 1;                 // blocks that share one read from the L2
+  bool has_short_rows = false;        // its tiles' rows are a line or two long: each opens another page of the memory
+  double more_latency = 0;            // cycles that its copies take from the memory, beyond the memory's own
   bool has_parts_of_sectors = false;  // each lane's store fills only some bytes of a sector of 32
 };
 
@@ -60,7 +61,7 @@ struct KernelProgram {
   Bytes footprint{0};      // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
   bool joins_before = false;  // blocks of the launch before that do something else: no gap
-  Flops flops{0};  // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
+  Flops flops{0};             // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
 
   int warps() const;      // of a block
   int registers() const;  // of a block

@@ -69,7 +69,8 @@ class Mixture {
     add_product(list, "gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden);
     // TRT-LLM: with scales of blocks the activation is a kernel of its own, which quantises its results.
     const bool is_narrow_at_once = is_narrow && !gathers_ && !(promotes && !is_fused_);
-    if (!is_fused_ || promotes) list.push_back(pass("activation", inner, gates * value, is_narrow_at_once ? narrow : value, swiglu));
+    if (!is_fused_ || promotes)
+      list.push_back(pass("activation", inner, gates * value, is_narrow_at_once ? narrow : value, swiglu));
     if (!gathers_ && !is_fused_ && promotes) list.push_back(block_scales(touched_rows_, shape_.intermediate));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
     add_product(list, "down", shape_.hidden, shape_.intermediate);
@@ -143,8 +144,8 @@ class Mixture {
     return streaming_program(kernel);
   }
 
-  // TRT-LLM's finalizing kernel with scales of blocks: a thread an element, which asks for each expert where its row is,
-  // and then for its value.
+  // TRT-LLM's finalizing kernel with scales of blocks: a thread an element, which asks for each expert where its row
+  // is, and then for its value.
   KernelProgram sum_one_by_one(double elements, double read, double written) const {
     constexpr int threads = 128;
     constexpr double instructions = 6;

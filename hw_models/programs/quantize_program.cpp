@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that quantise activations.
 //
-// TensorRT-LLM (cudaFp8Utils.cu): the search for the scale of a tensor is a memset and 1,024 blocks of 1,024 threads over
-// single values with an atomic each; the division has blocks of 256 threads and 8 values a thread, at most 65,536 of
-// them. SGLang (sgl-kernel@350439a, per_token_quant_fp8.cu): a scale a token by a block of 256 threads a row, or, where
-// there are 16 rows an SM and more, by a warp a row; 16 values a thread at a time, read twice. (...
+// TensorRT-LLM (cudaFp8Utils.cu): the search for the scale of a tensor is a memset and 1,024 blocks of 1,024 threads
+// over single values with an atomic each; the division has blocks of 256 threads and 8 values a thread, at most 65,536
+// of them. SGLang (sgl-kernel@350439a, per_token_quant_fp8.cu): a scale a token by a block of 256 threads a row, or,
+// where there are 16 rows an SM and more, by a warp a row; 16 values a thread at a time, read twice. (...
 // per_token_group_quant_8bit.cu): a scale for 128 values by 16 threads; each of the 8 results of a thread is a store of
 // one byte. FlashInfer (quantization.cuh): NVFP4 by blocks of 512 threads that go from row to row, 8 values a thread,
 // rows of scales padded to 128.
@@ -60,8 +60,8 @@ StreamingShape division_by_scale(const QuantizeShape& shape, double cold_in, dou
   return kernel;
 }
 
-constexpr ElementWork largest{0, 2, 0};       // to FP32, larger without its sign
-constexpr ElementWork to_8_bits{1, 3.5, 0};   // to FP32, scaled, clamped from both sides, packed two at a time
+constexpr ElementWork largest{0, 2, 0};      // to FP32, larger without its sign
+constexpr ElementWork to_8_bits{1, 3.5, 0};  // to FP32, scaled, clamped from both sides, packed two at a time
 
 // Whose activations are quantised again and again in front of their product finds them in the L2 as far as all operands
 // of the benchmark's six operations fit (aiconfigurator's collector for SGLang).

@@ -31,7 +31,7 @@ struct Tiling {
   DataType type{};
   std::int64_t m = 0;
   std::int64_t n = 0;
-  std::int64_t tiles = 1;    // of the whole product, empty ones of a cluster included
+  std::int64_t tiles = 1;  // of the whole product, empty ones of a cluster included
   std::int64_t steps = 1;
   std::int64_t a_bytes = 0;  // of a stage, scales included
   std::int64_t b_bytes = 0;
@@ -94,28 +94,25 @@ KernelProgram base(const Tiling& t, std::string_view how) {
   const ColdShares cold = serving_gemm_cold_shares(t.shape, t.device);
   const OperandBytes traffic = serving_gemm_traffic(t.kernel, t.shape, t.device);
   const double turns = static_cast<double>(t.tiles) * static_cast<double>(t.steps);
-  const auto missed = [&](double once, double cold_share, double read, std::int64_t bytes, double fill, double sharers) {
+  const auto missed = [&](double once, double cold_share, double read, std::int64_t bytes, double fill,
+                          double sharers) {
     const double from_memory = once * cold_share + std::max(read - once, 0.0);
     return std::min(1.0, from_memory / (turns * static_cast<double>(bytes) * fill / sharers));
   };
-  const double a_once = program.footprint.count() == 0 ? 0 : as_double(t.shape.batch * t.shape.m * t.shape.k) * bits(t.shape.input) / 8.0;
+  const double a_once =
+      program.footprint.count() == 0 ? 0 : as_double(t.shape.batch * t.shape.m * t.shape.k) * bits(t.shape.input) / 8.0;
   const double b_once = as_double(t.shape.batch * t.shape.n * t.shape.k) * bits(weight_type(t.shape)) / 8.0;
   const double b_sharers = t.kernel.cluster_m / (t.kernel.is_pair ? 2.0 : 1.0);
-  program.streams = {
-      {"A", missed(a_once, cold.a, traffic.a, t.a_bytes, t.a_fill, t.kernel.cluster_n), static_cast<double>(t.kernel.cluster_n), true},
-      {"B", missed(b_once, cold.b, traffic.b, t.b_bytes, t.b_fill, b_sharers), b_sharers, true},
-      {"C", cold.c, 1, true},
-      {"parameters", 0, 1}};
+  program.streams = {{"A", missed(a_once, cold.a, traffic.a, t.a_bytes, t.a_fill, t.kernel.cluster_n),
+                      static_cast<double>(t.kernel.cluster_n), true},
+                     {"B", missed(b_once, cold.b, traffic.b, t.b_bytes, t.b_fill, b_sharers), b_sharers, true},
+                     {"C", cold.c, 1, true},
+                     {"parameters", 0, 1}};
   return program;
 }
 
 Instruction product(const Tiling& t, Op op, std::int64_t m, std::int64_t n, std::int64_t count) {
-  return {.op = op,
-          .count = count,
-          .m = static_cast<int>(m),
-          .n = static_cast<int>(n),
-          .k = t.depth,
-          .type = t.type};
+  return {.op = op, .count = count, .m = static_cast<int>(m), .n = static_cast<int>(n), .k = t.depth, .type = t.type};
 }
 
 // Arguments, indices that wait for one another, a descriptor.
@@ -276,7 +273,8 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
                    {"drained", epilogue_warps, 0, 0, accumulators},
                    {"group", epilogue_warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.a_bytes + t.b_bytes) + staged);
-  program.tensor_columns = static_cast<int>(std::min<std::int64_t>(t.n * accumulators, t.device.sm.tensor_memory_columns));
+  program.tensor_columns =
+      static_cast<int>(std::min<std::int64_t>(t.n * accumulators, t.device.sm.tensor_memory_columns));
   hand_out(program, t);
 
   Instruction products = product(t, Op::tcgen05, t.m, t.n, t.products);
@@ -347,7 +345,7 @@ KernelProgram serving_product(const ServingGemmKernel& kernel, const GemmShape& 
   const Tiling t = tiling_of(kernel, shape, device);
   if (kernel.warp_tile.m > 0) return warp_products(kernel, t);
   return device.architecture.pipeline.tensor_unit == TensorUnit::tcgen05 ? block_products(kernel, t)
-                                                                          : group_products(kernel, t);
+                                                                         : group_products(kernel, t);
 }
 
 std::vector<KernelProgram> serving_gemm_programs(const GemmShape& shape, const DeviceSpec& device) {

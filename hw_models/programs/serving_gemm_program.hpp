@@ -14,8 +14,8 @@
 
 namespace warploom {
 
-// The product and what the engine runs in front of it in a benchmark: DeepGEMM on Blackwell takes the weights' scales as
-// bytes of exponents, which a benchmark that hands it FP32 has packed anew each time.
+// The product and what the engine runs in front of it in a benchmark: DeepGEMM on Blackwell takes the weights' scales
+// as bytes of exponents, which a benchmark that hands it FP32 has packed anew each time.
 std::vector<KernelProgram> serving_gemm_programs(const GemmShape& shape, const DeviceSpec& device);
 
 // Only the product, by a kernel of one's own. `tiles`: of all, `cold`: what the L2 lacks.

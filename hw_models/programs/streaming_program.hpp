@@ -23,7 +23,8 @@ struct StreamedTensor {
   double bytes = 0;        // an element of the pass
   double from_memory = 1;  // share that the L2 does not have (or, written, that goes through it)
   bool in_l1 = false;      // what the block, or blocks before it on the SM, have just read
-  bool one_by_one = false;  // a store an element, though a thread's lie next to each other: sectors are written in parts
+  bool one_by_one =
+      false;  // a store an element, though a thread's lie next to each other: sectors are written in parts
 };
 
 // Warp instructions for 32 elements, beside loads and stores.

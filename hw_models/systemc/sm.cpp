@@ -24,8 +24,8 @@ constexpr Steadiness waves{.tolerance = 0.01, .patience = 8};
 // [fit] cycles of an SM between the starts of warps of new blocks: the division of quantize.csv, blocks of 8 warps and
 // 6 KB, starts one each 340 cycles on H100, B200 and L40S alike.
 constexpr double warp_start = 42;
-// [fit] cycles between blocks of all SMs: half a nanosecond a block of one warp, gemm_quantized.csv of B200 (the gathering
-// of scales), 2026-11-30.
+// [fit] cycles between blocks of all SMs: half a nanosecond a block of one warp, gemm_quantized.csv of B200 (the
+// gathering of scales), 2026-11-30.
 constexpr double block_dispatch = 1.1;
 // Of a warp, that are not in the L2 yet: the buffer that it fills meanwhile is the other one.
 constexpr std::int64_t most_stores = 1;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double lanes_a_warp = 32;
 constexpr int full_rows = 128;  // of a tcgen05 product: fewer take as long
-// [fit] bytes of the port to the L2 that a sector written in part takes the time of: quantisation of blocks of 128 values
-// on H100 (port of 64 B) and B200 (128 B) alike, gemm_quantized.csv, 2026-11-30.
+// [fit] bytes of the port to the L2 that a sector written in part takes the time of: quantisation of blocks of 128
+// values on H100 (port of 64 B) and B200 (128 B) alike, gemm_quantized.csv, 2026-11-30.
 constexpr double part_of_sector = 6 * 32;
 
 // Lanes' bytes lie eight apart: four of them in a sector.
@@ -144,7 +144,7 @@ void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {
 double Sm::move_in(const Instruction& what, double bytes, double now, double more_latency) {
   const TileStream& stream = program_.streams[what.stream];
   counts_.to_sm += bytes;
-  const double arrived = memory_.read(stream, bytes, now, counts_);
+  const double arrived = memory_.read(stream, bytes, now, counts_) + stream.more_latency * stream.from_memory;
   return std::max(port_.serve(now, bytes / rates_.port_bytes), arrived) + more_latency;
 }
 
