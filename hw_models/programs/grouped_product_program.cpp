@@ -15,6 +15,7 @@
 
 #include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
+#include "hw_models/kernels/triton_config.hpp"
 #include "hw_models/programs/code.hpp"
 
 namespace warploom {
@@ -133,40 +134,10 @@ int stages_that_fit(const Tiling& t, std::int64_t most) {
 
 // ---- Triton -------------------------------------------------------------------------------------------------------
 
-// The rest of the configuration that goes with the rule's tile.
-struct TritonConfig {
-  std::int64_t step_bytes = 128;
-  std::int64_t warps = 4;
-  int stages = 3;
-  double group = 1;  // rows of tiles that go over all columns together
-};
-
-TritonConfig triton_config(const GroupedProduct& product, MoeTileRule rule) {
-  constexpr std::int64_t large = 128 * 128;
-  const std::int64_t area = std::llround(product.tile.rows * product.tile.columns);
-  const double rows_an_expert = product.rows / std::max(product.busy, 1.0);
-  TritonConfig config;
-  switch (rule) {
-    case MoeTileRule::vllm:  // block_k 128 up to 64 tokens and for 8 bits, else 64
-      config.step_bytes = product.tokens <= 64 && bits(product.type) > 8 ? 256 : 128;
-      config.warps = product.tokens <= 128 ? 4 : 8;
-      config.stages = product.tokens <= 32 ? 4 : 3;
-      config.group = rows_an_expert > 128 ? 16 : 1;
-      break;
-    case MoeTileRule::vllm_block_scaled:
-      config.group = product.tokens <= 64 ? 1 : 32;
-      break;
-    default:  // 64 x 64 x 32 and 16 x 32 x 64 of single kernels, or a tuned table's
-      config.step_bytes = product.tile.rows == 64 && product.tile.columns == 64 ? 64 : 128;
-      config.warps = area >= large ? 8 : 4;
-      config.stages = area >= large ? 4 : 3;
-      config.group = product.tile.rows >= 64 ? 8 : 1;
-  }
-  return config;
-}
-
 KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& device) {
-  const TritonConfig config = triton_config(product, device.architecture.moe.tile_rule);
+  const TritonConfig config =
+      triton_config(product.tile, device.architecture.moe.tile_rule,
+                    {product.tokens, product.rows / std::max(product.busy, 1.0), static_cast<int>(bits(product.type))});
   const Tiling t = tiling_of(product, device, config.step_bytes);
   constexpr std::int64_t rows_of_a_group = 64;
   const bool is_by_groups = device.architecture.pipeline.tensor_unit != TensorUnit::mma && t.rows >= rows_of_a_group;
