@@ -151,19 +151,30 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
 
   // Sixteen bytes a thread at a time, each with its pointer (64 bits), its mask and where it goes; shared memory takes
   // what comes as any store's.
+  // Where rows are no multiple of 16 values, Triton takes nothing for aligned: a value at a time.
   constexpr std::int64_t around_a_copy = 5;
-  const std::int64_t chunks = ceil_div(t.token_room + t.weight_bytes, warps * warp_bytes);
-  Code copy;
+  constexpr std::int64_t aligned = 16;
+  const bool is_aligned = product.depth % aligned == 0;
+  const std::int64_t each = is_aligned ? warp_bytes : 4 * bits(product.type);
+  const std::int64_t chunks = ceil_div(t.token_room + t.weight_bytes, warps * each);
   const auto moved = [&](std::int64_t bytes) {
     return std::max<std::int64_t>(std::llround(as_double(bytes / warps) / line_share(t)), 1);
   };
+  Code copy;
   copy.alu(chunks * around_a_copy).copy(tokens, moved(t.token_bytes), full).copy(weights, moved(t.weight_bytes), full);
-  copy.shared_store((t.token_room + t.weight_bytes) / warps);
+  if (is_aligned) {
+    copy.shared_store((t.token_room + t.weight_bytes) / warps);
+  } else {
+    copy.add({.op = Op::shared_store, .count = chunks, .bytes = wavefront});
+  }
   Code multiply;
   const std::int64_t across = std::clamp<std::int64_t>(t.rows / 32, 1, warps / 2);  // warps above one another
   if (is_by_groups) {
+    // Groups of warps lie above one another, then side by side.
     const std::int64_t groups = warps / 4;
-    multiply.add(product_of(t, Op::wgmma, 64, t.columns, t.products * std::max<std::int64_t>(t.rows / 64 / groups, 1)));
+    const std::int64_t above = std::min(groups, t.rows / rows_of_a_group);
+    const std::int64_t wide = t.columns / (groups / above);
+    multiply.add(product_of(t, Op::wgmma, 64, wide, t.products * (t.rows / rows_of_a_group / above)));
   } else {
     const std::int64_t wm = std::max<std::int64_t>(t.rows / across, 16);
     const std::int64_t wn = std::max<std::int64_t>(t.columns / (warps / across), 8);

@@ -52,6 +52,11 @@ class Mixture {
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
+    // vLLM: which of a device's experts an expert of the layer is, by PyTorch's indexing.
+    const bool is_shared = shape_.local_experts < shape_.experts;
+    if (device_.architecture.moe.kernel == MoeKernel::triton && is_shared) {
+      list.push_back(pass("map experts", as_double(shape_.tokens * shape_.top_k + shape_.experts), 12, 4, {0, 20, 0}));
+    }
     // [guessed] TRT-LLM: beyond what one cluster of blocks sorts, a histogram and offsets of all blocks.
     constexpr std::int64_t one_cluster = 256;
     if (is_fused_ && shape_.tokens > one_cluster) list.insert(list.end(), {sorting(), placing()});
