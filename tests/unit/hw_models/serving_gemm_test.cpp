@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "hw_models/detailed_timer.hpp"
+#include "hw_models/kernels/moe.hpp"
 #include "hw_models/kernels/quantize.hpp"
 #include "hw_models/programs/kernel_programs.hpp"
 #include "hw_models/programs/serving_gemm_program.hpp"
@@ -81,6 +83,43 @@ TEST(Quantize, ManyRowsAreAWarpEachAndFewABlockEach) {
   const std::int64_t many = std::int64_t{16} * device.sm.count;
   EXPECT_EQ(blocks(many - 1), many - 1);
   EXPECT_EQ(blocks(many), many / 8);
+}
+
+// Each result of a thread is a store of one byte: a sector is written in eight parts.
+TEST(Quantize, BlocksOf128TakeLongerThanRowsOfAsManyBytes) {
+  const DeviceSpec device = testing::h100();
+  const auto time = [&](std::int64_t block) {
+    const Kernel kernel = quantize({.rows = 32768, .width = 4096, .block = block});
+    return play_kernel(kernel, device, LaunchMode::graph).cost.duration.seconds();
+  };
+  EXPECT_GT(time(128), 1.5 * time(0));
+}
+
+int activations_of(const DeviceSpec& device) {
+  const Kernel layer = moe({.tokens = 64,
+                            .hidden = 4096,
+                            .intermediate = 2048,
+                            .top_k = 8,
+                            .experts = 64,
+                            .local_experts = 64,
+                            .product_type = DataType::fp8,
+                            .weight_type = DataType::fp8});
+  const auto programs = kernel_plan(layer, device).programs;
+  return static_cast<int>(std::ranges::count(programs, "activation", &KernelProgram::name));
+}
+
+TEST(MoePrograms, TrtllmHasTheActivationWithinTheProductUnlessBlocksHaveScales) {
+  EXPECT_EQ(activations_of(b200()), 0);
+  EXPECT_EQ(activations_of(testing::device_from("use: b200_sxm\n", {"architecture.moe.promotes=true"})), 1);
+}
+
+TEST(MoePrograms, BlocksThatJoinALaunchAddNoGap) {
+  KernelPlan plan = kernel_plan(quantize({.rows = 64, .width = 4096}), testing::h100());
+  plan.programs.push_back(plan.programs.front());
+  const Time apart = play_plan(plan, testing::h100(), LaunchMode::graph).cost.duration;
+  plan.programs.back().joins_before = true;
+  const Time joined = play_plan(plan, testing::h100(), LaunchMode::graph).cost.duration;
+  EXPECT_NEAR((apart - joined).seconds(), testing::h100().launch.graph.seconds(), 1e-9);
 }
 
 }  // namespace
