@@ -66,7 +66,10 @@ class PlayedKernel {
   }
 
   // The gap before the first is the caller's, as in every cost of a kernel.
-  double gaps() const { return gap_.seconds() * static_cast<double>(plan_.programs.size() - 1); }
+  double gaps() const {
+    const auto launches = std::ranges::count(plan_.programs, false, &KernelProgram::joins_before);
+    return gap_.seconds() * static_cast<double>(launches - 1);
+  }
 
  private:
   // A prologue that may run under the kernel before is hidden as far as the gap before it lasts, where the blocks of

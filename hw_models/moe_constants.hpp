@@ -29,6 +29,24 @@ struct EnumNames<MoeTileRule> {
       {MoeTileRule::vllm_first, "vllm_first"}};
 };
 
+// How the kernel of its grouped products is built, for the detailed model.
+enum class MoeKernel : std::uint8_t {
+  pipelined,      // as the architecture's products: warps that copy, warps that multiply
+  triton,         // all warps copy, wait and multiply in turns
+  cutlass_first,  // CUTLASS with the first of its tactics, which nobody has tuned
+  trtllm,         // TRT-LLM's: weights by tokens, rows gathered and the activation within the products
+  marlin,         // Marlin: products of warps, weights converted in registers
+};
+
+template <>
+struct EnumNames<MoeKernel> {
+  static constexpr std::pair<MoeKernel, std::string_view> values[] = {{MoeKernel::pipelined, "pipelined"},
+                                                                      {MoeKernel::triton, "triton"},
+                                                                      {MoeKernel::cutlass_first, "cutlass_first"},
+                                                                      {MoeKernel::trtllm, "trtllm"},
+                                                                      {MoeKernel::marlin, "marlin"}};
+};
+
 // A layer that a library ships a tuned table of tiles for.
 struct TunedExperts {
   std::int64_t experts = 1;       // on the device
@@ -43,6 +61,8 @@ struct TunedExperts {
 // hw_models/kernels/moe.cpp says where each enters.
 struct MoeConstants {
   MoeTileRule tile_rule = MoeTileRule::rows;
+  MoeKernel kernel = MoeKernel::pipelined;
+  bool promotes = false;
   int tile_tokens_minimum = 16;
   int tile_tokens_maximum = 128;
   int tile_columns = 128;
@@ -64,6 +84,9 @@ struct MoeConstants {
     using C = MoeConstants;
     return field_list(
         field("tile_rule", &C::tile_rule, "rule for rows and columns of a tile").optional(),
+        field("kernel", &C::kernel, "how the grouped products are built, for the detailed model").optional(),
+        field("promotes", &C::promotes, "sums of 128 products are scaled and added up in FP32, for the detailed model")
+            .optional(),
         field("tile_tokens_minimum", &C::tile_tokens_minimum, "fewest rows of a tile; emptier ones are padded")
             .optional()
             .in(8, 1024),

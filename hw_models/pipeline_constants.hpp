@@ -37,10 +37,12 @@ struct PipelineConstants {
   Cycles barrier_latency{20};
   Cycles block_start{300};
   Cycles warp_start{42};
+  Cycles block_dispatch{1.1};
   double l2_port = 64;
   double short_rows = 0.92;
   double short_row_writes = 0.75;
   double write_buffer = 0.25;
+  double part_of_sector = 192;
   double tensor_memory_port = 512;
   static auto fields() {
     using C = PipelineConstants;
@@ -70,6 +72,9 @@ struct PipelineConstants {
         field("warp_start", &C::warp_start, "between the starts of two warps of new blocks on an SM")
             .optional()
             .at_most(10000_cycles),
+        field("block_dispatch", &C::block_dispatch, "between the starts of two blocks anywhere on the device")
+            .optional()
+            .at_most(1000_cycles),
         field("l2_port", &C::l2_port, "bytes a clock from the L2 to one SM").optional().in(1, 65536),
         field("short_rows", &C::short_rows,
               "share of the reached memory bandwidth that tiles with rows of a line or two get")
@@ -80,6 +85,10 @@ struct PipelineConstants {
               "share of the L2 whose lines may wait to be written back before a store has to")
             .optional()
             .in(0, 1),
+        field("part_of_sector", &C::part_of_sector,
+              "bytes of the port to the L2 that writing a part of a sector takes the time of")
+            .optional()
+            .in(32, 65536),
         field("tensor_memory_port", &C::tensor_memory_port, "bytes a clock between tensor memory and registers")
             .optional()
             .in(1, 65536));

@@ -134,7 +134,8 @@ KernelPlan plan_embedding(const Kernel& kernel, const DeviceSpec& device) {
   StreamingPass pass;  // index, then the value, then its store
   // All values of a row have one index; a turn later each block is rows further on, so that the L1 has none of them.
   constexpr double sector = 32;
-  pass.reads = {{"index", sector / 32, 0, false, true}, {"table", value, cold_share(kernel, 0, device)}};
+  pass.reads = {{.name = "index", .bytes = sector / 32, .from_memory = 0, .is_address = true},
+                {"table", value, cold_share(kernel, 0, device)}};
   pass.writes = {{"out", value, 1}};
   if (shape.backward) {
     pass.reads.push_back({"gradient", width(shape.gradient), 1});

@@ -75,7 +75,9 @@ constexpr std::string_view name(Op op) {
 struct Instruction {
   Op op = Op::alu;
   std::int64_t count = 1;  // warp instructions, turns of a loop (0 and less: the block's group has them), what is left
-  std::int64_t bytes = 0;  // that one of them moves: per warp, a tile's for copy_tile; of shared memory, among all mma
+  std::int64_t bytes =
+      0;            // that one of them moves: per warp, a tile's for copy_tile; of mma the fragments of all of them,
+                    // of wgmma and tcgen05 what copies write into shared memory meanwhile: its one port is for both
   int ring = -1;    // KernelProgram::rings: what is waited for, or arrived at, also by a copy or tcgen05 at its end
   int stream = -1;  // KernelProgram::streams: whose traffic it is
   int m = 0, n = 0, k = 0;  // of one product

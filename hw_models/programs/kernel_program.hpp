@@ -26,9 +26,11 @@ struct Ring {
 // One tensor's traffic. (Not `Stream`, nor `Role` below: sim/work/program.hpp has those.)
 struct TileStream {
   std::string name;
-  double from_memory = 1;       // share of its bytes that the L2 does not have
-  double cluster = 1;           // blocks that share one read from the L2
-  bool has_short_rows = false;  // its tiles' rows are a line or two long: each opens another page of the memory
+  double from_memory = 1;             // share of its bytes that the L2 does not have
+  double cluster = 1;                 // blocks that share one read from the L2
+  bool has_short_rows = false;        // its tiles' rows are a line or two long: each opens another page of the memory
+  double more_latency = 0;            // cycles that its copies take from the memory, beyond the memory's own
+  bool has_parts_of_sectors = false;  // each lane's store fills only some bytes of a sector of 32
 };
 
 // Warps of a block that do the same.
@@ -62,8 +64,9 @@ struct KernelProgram {
   bool is_persistent = false;  // a block stays and takes one after the other: only the first ones of an SM are launched
   Bytes footprint{0};          // that it reads, all blocks together: beyond half of a split L2 some of it is far
   DataType type = DataType::bf16;
-  Flops flops{0};          // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
-  double flop_energy = 1;  // of one of them over that of a dense one: what sparsity leaves out takes none
+  bool joins_before = false;  // blocks of the launch before that do something else: no gap
+  Flops flops{0};             // of Tensor Cores, as asked for: padding costs time, but its zeros little energy
+  double flop_energy = 1;     // of one of them over that of a dense one: what sparsity leaves out takes none
 
   int warps() const;      // of a block
   int registers() const;  // of a block

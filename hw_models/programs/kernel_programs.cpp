@@ -12,7 +12,9 @@
 #include "hw_models/programs/gemm_program.hpp"
 #include "hw_models/programs/mla_program.hpp"
 #include "hw_models/programs/moe_program.hpp"
+#include "hw_models/programs/quantize_program.hpp"
 #include "hw_models/programs/row_programs.hpp"
+#include "hw_models/programs/serving_gemm_program.hpp"
 #include "hw_models/programs/simt_gemm_program.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -29,6 +31,7 @@ struct FamilyPrograms {
 KernelPlan plan_gemm(const Kernel& kernel, const DeviceSpec& device) {
   const GemmShape shape = gemm_shape(kernel);
   if (product_type(shape) == DataType::fp32) return {{simt_gemm_program(shape, device)}, shape.is_warm};
+  if (shape.is_serving) return {serving_gemm_programs(shape, device), shape.is_warm};
   return {gemm_programs(shape, device), shape.is_warm};
 }
 

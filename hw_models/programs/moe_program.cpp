@@ -13,13 +13,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw_models/kernels/gemm_blocking.hpp"
 #include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/moe.hpp"
 #include "hw_models/kernels/moe_loads.hpp"
 #include "hw_models/kernels/moe_tiles.hpp"
+#include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
-#include "hw_models/programs/gemm_program.hpp"
+#include "hw_models/programs/grouped_product_program.hpp"
+#include "hw_models/programs/quantize_program.hpp"
 #include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
@@ -31,8 +32,10 @@ class Mixture {
   Mixture(const MoeShape& shape, const DeviceSpec& device) : shape_(shape), device_(device), loads_(moe_loads(shape)) {
     const MoeConstants& constants = device.architecture.moe;
     tile_ = moe_tile(shape, loads_.busy > 0 ? loads_.rows / loads_.busy : 1, constants);
-    row_tiles_ = std::max<std::int64_t>(std::llround(loads_.tiles(tile_.rows)), 1);
+    if (constants.kernel == MoeKernel::cutlass_first) tile_.rows = constants.tile_tokens_maximum;
     gathers_ = constants.tile_rule != MoeTileRule::rows;
+    is_fused_ = constants.kernel == MoeKernel::trtllm;
+    row_tiles_ = std::max<std::int64_t>(std::llround(loads_.tiles(tile_.rows)), 1);
     touched_rows_ = constants.touches_all_rows ? as_double(shape.tokens * shape.top_k) : loads_.rows;
   }
 
@@ -44,21 +47,41 @@ class Mixture {
     const double tokens = as_double(shape_.tokens) * as_double(shape_.hidden);
     const double rows = touched_rows_ * as_double(shape_.hidden);
     const double inner = touched_rows_ * as_double(shape_.intermediate);
+    const bool promotes = device_.architecture.moe.promotes;
     std::vector<KernelProgram> list;
     list.push_back(scores());
     list.push_back(sorting());
     list.push_back(placing());
-    if (!gathers_) {
-      list.push_back(pass("permute", rows, value, is_narrow ? narrow : value, {1, 1, 0}));
+    // vLLM: which of a device's experts an expert of the layer is, by PyTorch's indexing.
+    const bool is_shared = shape_.local_experts < shape_.experts;
+    if (device_.architecture.moe.kernel == MoeKernel::triton && is_shared) {
+      list.push_back(pass("map experts", as_double(shape_.tokens * shape_.top_k + shape_.experts), 12, 4, {0, 20, 0}));
+    }
+    // [guessed] TRT-LLM: beyond what one cluster of blocks sorts, a histogram and offsets of all blocks.
+    constexpr std::int64_t one_cluster = 256;
+    if (is_fused_ && shape_.tokens > one_cluster) list.insert(list.end(), {sorting(), placing()});
+    if (is_fused_ && promotes) {
+      list.push_back(block_scales(as_double(shape_.tokens), shape_.hidden));
+      list.push_back(pass("transpose scales", tokens / 128, 4, 4, {0, 4, 0}));
+    } else if (is_fused_) {
+      if (is_narrow) list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
+    } else if (!gathers_) {
+      list.push_back(pass("permute", rows, value, is_narrow && !promotes ? narrow : value, {1, 1, 0}));
+      if (promotes) list.push_back(block_scales(touched_rows_, shape_.hidden));
     } else if (is_narrow) {
       list.push_back(pass("quantize tokens", tokens, value, narrow, {1, 3, 0}));
     }
-    list.push_back(product("gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden));
-    list.push_back(pass("activation", inner, gates * value, gathers_ || !is_narrow ? value : narrow, swiglu));
+    add_product(list, "gate and up", std::llround(gates) * shape_.intermediate, shape_.hidden);
+    // TRT-LLM: with scales of blocks the activation is a kernel of its own, which quantises its results.
+    const bool is_narrow_at_once = is_narrow && !gathers_ && !(promotes && !is_fused_);
+    if (!is_fused_ || promotes)
+      list.push_back(pass("activation", inner, gates * value, is_narrow_at_once ? narrow : value, swiglu));
+    if (!gathers_ && !is_fused_ && promotes) list.push_back(block_scales(touched_rows_, shape_.intermediate));
     if (gathers_ && is_narrow) list.push_back(pass("quantize rows", inner, value, narrow, {1, 3, 0}));
-    list.push_back(product("down", shape_.hidden, shape_.intermediate));
+    add_product(list, "down", shape_.hidden, shape_.intermediate);
     const double top_k = std::max(touched_rows_ / as_double(shape_.tokens), 1.0);
-    list.push_back(pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
+    list.push_back(is_fused_ && promotes ? sum_one_by_one(tokens, value * top_k, value)
+                                         : pass("sum", tokens, value * top_k, value, {top_k, top_k, 0}));
     return list;
   }
 
@@ -126,6 +149,29 @@ class Mixture {
     return streaming_program(kernel);
   }
 
+  // TRT-LLM's finalizing kernel with scales of blocks: a thread an element, which asks for each expert where its row
+  // is, and then for its value.
+  KernelProgram sum_one_by_one(double elements, double read, double written) const {
+    constexpr int threads = 128;
+    constexpr double instructions = 6;
+    const auto experts = static_cast<double>(shape_.top_k);
+    const double share = cold(elements * (read + written));
+    StreamingPass one;
+    one.reads = {{"in", read, share}};
+    one.writes = {{"out", written, share}};
+    one.work = {experts, instructions * experts, 0};
+    StreamingShape kernel = flat_kernel("sum", std::max<std::int64_t>(std::llround(elements), 1), threads, one);
+    kernel.lookups = static_cast<int>(shape_.top_k);
+    return streaming_program(kernel);
+  }
+
+  // A kernel of its own that gives 128 values a scale.
+  KernelProgram block_scales(double rows, std::int64_t width) const {
+    constexpr std::int64_t block = 128;
+    const QuantizeShape shape{.rows = std::max<std::int64_t>(std::llround(rows), 1), .width = width, .block = block};
+    return plan_quantize(quantize(shape), device_).programs.front();
+  }
+
   KernelProgram pass(const char* name, double elements, double read, double written, const ElementWork& work) const {
     const double share = cold(elements * (read + written));
     StreamingPass one;
@@ -136,32 +182,44 @@ class Mixture {
     return streaming_program(flat_kernel(name, std::max<std::int64_t>(std::llround(elements), 1), 256, one));
   }
 
-  KernelProgram product(const char* name, std::int64_t columns, std::int64_t depth) const {
-    const auto tile_rows = static_cast<std::int64_t>(tile_.rows);
-    GemmShape shape{.m = row_tiles_ * tile_rows, .n = columns, .k = depth};
-    shape.input = shape_.product_type;
-    shape.weight = shape_.weight_type;
-    shape.output = shape_.type;
-    const GemmTile tile{static_cast<int>(tile_rows), static_cast<int>(tile_.columns)};
-    constexpr std::int64_t rows_of_a_group = 64;
-    const bool is_by_warps = tile_rows < rows_of_a_group ||
-                             device_.architecture.moe.most_flops_per_cycle < MoeConstants{}.most_flops_per_cycle;
-    const TensorUnit unit = is_by_warps ? TensorUnit::mma : device_.architecture.pipeline.tensor_unit;
-    KernelProgram program = gemm_programs(shape, gemm_blocking(tile, 1, shape), device_, unit).front();
-    program.name = fmt::format("{}, {}", name, program.name);
-    // Rows that a tile lacks are not read.
-    const double filled = std::min(loads_.rows / as_double(shape.m), 1.0);
+  // vLLM launches as many blocks as the most tiles that there may be: a padded one for every expert of the layer. Those
+  // beyond look and end; those of other devices' experts write zeros (fused_moe.py, write_zeros_to_output).
+  void add_product(std::vector<KernelProgram>& list, const char* name, std::int64_t columns, std::int64_t depth) const {
+    list.push_back(product(name, columns, depth));
+    if (device_.architecture.moe.kernel != MoeKernel::triton) return;
     const double column_tiles = std::ceil(as_double(columns) / tile_.columns);
-    const double rows_bytes = loads_.rows * as_double(depth) * bits(shape.input) / 8.0;
-    program.flops = Flops(program.flops.value() * filled);
-    for (TileStream& stream : program.streams) {
-      if (stream.name == "A") stream.from_memory = cold(rows_bytes) * filled * stream.cluster / column_tiles;
-      if (stream.name == "B") {
-        stream.from_memory = std::min(1.0, loads_.busy / as_double(row_tiles_) * stream.cluster);
-      }
-      if (stream.name == "C") stream.from_memory *= filled;
-    }
-    return program;
+    const double assignments = as_double(shape_.tokens * shape_.top_k);
+    const double padding = as_double(std::min(shape_.experts, shape_.tokens * shape_.top_k)) * (tile_.rows - 1);
+    const double most = std::ceil((assignments + padding) / tile_.rows);
+    const double others = std::max(assignments - loads_.rows, 0.0);
+    StreamingShape empty{.name = "empty tiles", .threads = 128, .lookups = 2};
+    empty.blocks = std::llround(std::max(most - as_double(row_tiles_), 0.0) * column_tiles);
+    if (empty.blocks == 0) return;
+    StreamingPass zeros;
+    const double share = cold(others * as_double(columns) * bits(shape_.type) / 8.0);
+    zeros.writes = {{"zeros", bits(shape_.type) / 8.0, share}};
+    zeros.vector = 8;
+    zeros.elements = others * as_double(columns) / as_double(empty.blocks);
+    if (others > 0) empty.passes = {zeros};
+    list.push_back(streaming_program(empty));
+    list.back().joins_before = true;
+  }
+
+  KernelProgram product(const char* name, std::int64_t columns, std::int64_t depth) const {
+    GroupedProduct product{.name = name};
+    product.rows = loads_.rows;
+    product.busy = loads_.busy;
+    product.row_tiles = row_tiles_;
+    product.columns = columns;
+    product.depth = depth;
+    product.tile = tile_;
+    product.type = shape_.product_type;
+    product.weight = shape_.weight_type;
+    product.output = shape_.type;
+    product.cold_rows = cold(loads_.rows * as_double(depth) * bits(shape_.product_type) / 8.0);
+    product.tokens = shape_.tokens;
+    product.promotes = device_.architecture.moe.promotes;
+    return grouped_product(product, device_);
   }
 
   const MoeShape& shape_;
@@ -170,6 +228,7 @@ class Mixture {
   MoeTile tile_;
   std::int64_t row_tiles_ = 1;  // of all experts
   bool gathers_ = false;        // rows of tokens where they are, instead of copies of them
+  bool is_fused_ = false;       // so that products gather, and end with the activation
   double touched_rows_ = 0;     // by the passes
 };
 

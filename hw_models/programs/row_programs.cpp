@@ -4,9 +4,7 @@
 // vLLM@v0.2 (layernorm_kernels.cu): a block a row of at most 1,024 threads over single values, once for the sum of
 // squares and once for the results. PyTorch@v2.1 (layer_norm_kernel.cu): 128 threads, loads of four values, Welford's
 // moments; (PersistentSoftmax.cuh, SoftMax.cu): up to 1,024 elements a row in a warp's registers, longer ones by blocks
-// of 32 to 512 threads, loads of 16 B and three passes. TensorRT-LLM (cudaFp8Utils.cu): the search for the scale of a
-// tensor is a memset and 1,024 blocks of 1,024 threads over single values with an atomic each; the division has blocks
-// of 256 threads and 8 values a thread, at most 65,536 of them.
+// of 32 to 512 threads, loads of 16 B and three passes.
 #include "hw_models/programs/row_programs.hpp"
 
 #include <algorithm>
@@ -15,34 +13,12 @@
 
 #include "hw_models/kernels/cross_entropy.hpp"
 #include "hw_models/kernels/norm.hpp"
-#include "hw_models/kernels/quantize.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "hw_models/programs/streaming_parts.hpp"
 
 namespace warploom {
 
 namespace {
-
-constexpr int unrolled = 4;  // by the compiler
-// Blocks that an SM has at a time, by its threads.
-double resident(const DeviceSpec& device, int threads, std::int64_t blocks) {
-  const double room = std::max(1, device.sm.threads / threads);
-  return std::min(room, std::ceil(as_double(blocks) / device.sm.count));
-}
-
-bool fits_l1(const DeviceSpec& device, int threads, std::int64_t blocks, double row) {
-  return resident(device, threads, blocks) * row <= static_cast<double>(device.sm.shared_memory.count());
-}
-
-// What a block has read in a pass before: in the L1, or of the L2 what the rows in flight leave there.
-StreamedTensor again(const StreamedTensor& tensor, const DeviceSpec& device, const StreamingShape& shape, double held) {
-  StreamedTensor next = tensor;
-  next.name = tensor.name + " again";
-  next.in_l1 = fits_l1(device, shape.threads, shape.blocks, shape.elements * tensor.bytes);
-  next.from_memory =
-      share_lost_between_passes(device.sm.count * resident(device, shape.threads, shape.blocks) * held, device);
-  return next;
-}
 
 // ---- Norms ------------------------------------------------------------------------------------------------------
 
@@ -202,89 +178,6 @@ StreamingShape fused_softmax(const SoftmaxShape& shape, double cold) {
   return kernel;
 }
 
-// ---- Quantisation -----------------------------------------------------------------------------------------------
-
-// A search for the largest value, 1,024 blocks over the tensor; then an atomic a block.
-StreamingShape scale_search(const QuantizeShape& shape, double cold, int loads) {
-  constexpr std::int64_t blocks = 1024;
-  constexpr int threads = 1024;
-  StreamingPass pass;
-  pass.reads = {{"values", width(shape.from), cold}};
-  pass.work = {0, 2, 0};  // to FP32 with its sign off, larger
-  pass.in_flight = loads;
-  pass.sum_over = SumOver::block;
-  pass.sum_work = {0, 1, 0};
-  StreamingShape kernel = flat_kernel("scale search", shape.rows * shape.width, threads, pass, blocks);
-  kernel.blocks = blocks;
-  kernel.elements = as_double(shape.rows) * as_double(shape.width) / blocks;
-  StreamingPass result;
-  result.reads = {{"scale", 4.0, 0}};
-  result.work = division;
-  result.elements = 1;
-  kernel.passes.push_back(result);
-  return kernel;
-}
-
-StreamingShape memory_set() {
-  StreamingPass pass;
-  pass.writes = {{"out", 4, 0}};
-  return flat_kernel("memset", 1, 32, pass);
-}
-
-StreamingShape division_by_scale(const QuantizeShape& shape, double cold_in, double cold_out) {
-  constexpr std::int64_t most_blocks = 65'536;
-  constexpr int threads = 256;
-  StreamingPass pass;
-  pass.reads = {{"values", width(shape.from), cold_in}};
-  pass.writes = {{"results", width(shape.to), cold_out}};
-  pass.work = {1, 1.5, 0};  // unpacked, scaled, packed two at a time
-  pass.vector = 8;
-  StreamingShape kernel = flat_kernel("division by scale", shape.rows * shape.width, threads, pass, most_blocks);
-  kernel.lookups = 1;
-  return kernel;
-}
-
-// A block a row (vLLM, TensorRT-LLM): the search, then the division from the L1.
-StreamingShape row_quantize(const QuantizeShape& shape, double cold, const DeviceSpec& device) {
-  constexpr std::int64_t most_threads = 1024;
-  const double value = width(shape.from);
-  StreamingShape kernel = row_kernel("quantize rows", shape.rows, shape.width, most_threads);
-  StreamingPass first;
-  first.reads = {{"values", value, cold}};
-  first.work = {0, 2, 0};
-  first.in_flight = unrolled;
-  first.sum_over = SumOver::block;
-  first.sum_work = {0, 1, 0};
-  StreamingPass second;
-  second.reads = {again(first.reads[0], device, kernel, kernel.elements * (value + width(shape.to)))};
-  second.writes = {{"results", width(shape.to), cold}};
-  second.work = {1, 2, 0};
-  second.in_flight = unrolled;
-  kernel.passes = {first, second};
-  return kernel;
-}
-
-// Sixteen threads a block of 128 values (vLLM's per_token_group_quant: 16 B a thread), in registers.
-StreamingShape block_quantize(const QuantizeShape& shape, double cold) {
-  constexpr int threads = 256;
-  const double value = width(shape.from);
-  const std::int64_t elements = shape.rows * shape.width;
-  const int a_load = static_cast<int>(16 / value);
-  StreamingPass first;
-  first.reads = {{"values", value, cold}};
-  first.work = {0, 2, 0};
-  first.vector = a_load;
-  first.sum_over = SumOver::warp;
-  first.sum_work = {0, 1, 0};
-  StreamingShape kernel = flat_kernel("quantize blocks", elements, threads, first);
-  StreamingPass second;
-  second.writes = {{"results", width(shape.to) + 4.0 / as_double(shape.block), cold}};
-  second.work = {1, 2, 0};
-  second.vector = a_load;
-  kernel.passes.push_back(second);
-  return kernel;
-}
-
 }  // namespace
 
 KernelPlan plan_norm(const Kernel& kernel, const DeviceSpec& device) {
@@ -333,24 +226,6 @@ KernelPlan plan_cross_entropy(const Kernel& kernel, const DeviceSpec& device) {
   if (shape.part != CrossEntropyPart::backward) pass.sum_over = SumOver::block;
   streaming.passes = {pass};
   return one(streaming);
-}
-
-KernelPlan plan_quantize(const Kernel& kernel, const DeviceSpec& device) {
-  const QuantizeShape shape = quantize_shape(kernel);
-  const Bytes values = bytes_of({shape.rows, shape.width}, shape.from);
-  const Bytes round = values + bytes_of({shape.rows, shape.width}, shape.to);
-  const double cold = shape.is_warm ? 1 - share_found_in_l2(round, device) : 1;
-  // What the compiler of the library's build for the architecture makes of the loop.
-  const auto loads = static_cast<int>(std::max(1.0, std::round(device.architecture.streaming.scale_search_loads)));
-  switch (shape.part) {
-    case QuantizePart::scale:
-      return {{streaming_program(memory_set()), streaming_program(scale_search(shape, cold, loads))}, false};
-    case QuantizePart::cast:
-      return one(
-          division_by_scale(shape, shape.after_search ? 1 - share_found_after_search(values, device) : cold, cold));
-    default:
-      return one(shape.block > 0 ? block_quantize(shape, cold) : row_quantize(shape, cold, device));
-  }
 }
 
 }  // namespace warploom

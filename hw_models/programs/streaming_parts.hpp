@@ -43,4 +43,26 @@ inline StreamingShape row_kernel(std::string name, std::int64_t rows, std::int64
   return kernel;
 }
 
+inline constexpr int unrolled = 4;  // by the compiler
+// Blocks that an SM has at a time, by its threads.
+inline double resident(const DeviceSpec& device, int threads, std::int64_t blocks) {
+  const double room = std::max(1, device.sm.threads / threads);
+  return std::min(room, std::ceil(as_double(blocks) / device.sm.count));
+}
+
+inline bool fits_l1(const DeviceSpec& device, int threads, std::int64_t blocks, double row) {
+  return resident(device, threads, blocks) * row <= static_cast<double>(device.sm.shared_memory.count());
+}
+
+// What a block has read in a pass before: in the L1, or of the L2 what the rows in flight leave there.
+inline StreamedTensor again(const StreamedTensor& tensor, const DeviceSpec& device, const StreamingShape& shape,
+                            double held) {
+  StreamedTensor next = tensor;
+  next.name = tensor.name + " again";
+  next.in_l1 = fits_l1(device, shape.threads, shape.blocks, shape.elements * tensor.bytes);
+  next.from_memory =
+      share_lost_between_passes(device.sm.count * resident(device, shape.threads, shape.blocks) * held, device);
+  return next;
+}
+
 }  // namespace warploom

@@ -55,6 +55,7 @@ class Streaming {
       if (streams_[i].name == tensor.name && streams_[i].from_memory == tensor.from_memory) return static_cast<int>(i);
     }
     streams_.push_back({tensor.name, tensor.from_memory, 1});
+    streams_.back().has_parts_of_sectors = tensor.one_by_one;
     return static_cast<int>(streams_.size()) - 1;
   }
 
@@ -122,7 +123,7 @@ class Streaming {
   }
 
   static double accesses_of(const StreamedTensor& tensor, int vector) {
-    return std::ceil(tensor.bytes * vector / widest);
+    return tensor.one_by_one ? vector : std::ceil(tensor.bytes * vector / widest);
   }
 
   double add_access(Code& code, const StreamedTensor& tensor, Op op, int vector, std::int64_t count, double filled) {

@@ -24,6 +24,8 @@ struct StreamedTensor {
   double from_memory = 1;   // share that the L2 does not have (or, written, that goes through it)
   bool in_l1 = false;       // what the block, or blocks before it on the SM, have just read
   bool is_address = false;  // what is read after it lies where it says
+  bool one_by_one =
+      false;  // a store an element, though a thread's lie next to each other: sectors are written in parts
 };
 
 // Warp instructions for 32 elements, beside loads and stores.

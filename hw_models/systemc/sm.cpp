@@ -24,6 +24,14 @@ constexpr Steadiness waves{.tolerance = 0.01, .patience = 8};
 // Of a warp, that are not in the L2 yet: the buffer that it fills meanwhile is the other one.
 constexpr std::int64_t most_stores = 1;
 
+// The first role that has a main loop.
+const WarpRole* leader_of(const KernelProgram& program) {
+  const auto is_main = [](const Instruction& what) { return what.op == Op::loop && what.stages > 0; };
+  const auto found = std::ranges::find_if(
+      program.roles, [&](const WarpRole& role) { return std::ranges::any_of(role.code, is_main); });
+  return found == program.roles.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const SmRates& rates, BlockSource& blocks,
@@ -34,7 +42,8 @@ Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const 
       source_(blocks),
       memory_(memory),
       picture_(picture),
-      places_(places) {
+      places_(places),
+      leader_(leader_of(program)) {
   SC_HAS_PROCESS(Sm);
   SC_METHOD(issue_0);
   sensitive << wake_[0];
@@ -73,7 +82,7 @@ void Sm::start_block(double now) {
   const bool is_launched = !program_.is_persistent || ages_ < places_ * program_.warps();
   const double start = is_launched ? rates_.block_start : 0;
   const double begun = is_launched ? std::max(now, starter_.free()) : now;
-  if (is_launched) starter_.serve(now, program_.warps() * rates_.warp_start);
+  if (is_launched) starter_.serve(now, std::max(program_.warps() * rates_.warp_start, rates_.block_interval));
   int place = 0;
   // Where the fewest warps are: small blocks would else crowd the first sub-partitions.
   const auto fewest = std::min_element(parts_.begin(), parts_.end(), [](const SubPartition& a, const SubPartition& b) {
@@ -281,7 +290,9 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (turn.stages == 0 || turn.depth >= static_cast<int>(rotations_.size())) return;
   Rotation& rotation = rotations_[turn.depth];
   const bool is_last = turn.left == 0;
-  if (rotation.whom() == nullptr && !is_last) {
+  if (rotation.whom() == nullptr) {
+    // Of the outer loop, turns of the role that the results leave by: one that fetches runs ahead of it at first.
+    if (is_last || (turn.depth == 0 && warp.role != leader_)) return;
     rotation.follow(&warp, now + skipped_, counts_);
     return mark_turns(turn.depth);
   }

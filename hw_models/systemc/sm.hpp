@@ -119,6 +119,7 @@ class Sm : public sc_core::sc_module {
   MemorySystem& memory_;
   BlockPicture* picture_;
   int places_;
+  const WarpRole* leader_;  // whose turns of the outer main loop are watched
   int running_ = 0;
   std::int64_t ages_ = 0;
   std::array<SubPartition, sub_partitions> parts_;

@@ -24,6 +24,8 @@ SmRates rates_of(const DeviceSpec& device) {
   rates.fetch_latency = device.l2.latency.value();
   rates.block_start = pipeline.block_start.value();
   rates.warp_start = pipeline.warp_start.value();
+  rates.block_interval = pipeline.block_dispatch.value() * device.sm.count;
+  rates.part_of_sector = pipeline.part_of_sector;
   rates.warp_products = pipeline.warp_products;
   rates.device = &device;
   return rates;

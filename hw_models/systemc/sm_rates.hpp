@@ -27,8 +27,10 @@ struct SmRates {
   double barrier_latency;
   double fetch_latency;  // of instructions, from the L2
   double block_start;
-  double warp_start;     // between warps of new blocks
-  double warp_products;  // share of the tensor rate that products of single warps reach
+  double warp_start;      // between warps of new blocks
+  double block_interval;  // between blocks, where all SMs take one in turn
+  double part_of_sector;  // bytes of the port
+  double warp_products;   // share of the tensor rate that products of single warps reach
   const DeviceSpec* device;
   double tensor_flops(const Instruction& what) const {
     return what.is_sparse ? device->sparse_flops_per_cycle(what.type) : device->tensor_flops_per_cycle(what.type);

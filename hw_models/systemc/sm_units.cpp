@@ -13,6 +13,12 @@ constexpr double lanes_a_warp = 32;
 constexpr double memory_queue = 5;
 constexpr int full_rows = 128;  // of a tcgen05 product: fewer take as long
 
+// Lanes' bytes lie eight apart: four of them in a sector.
+double sectors_of_parts(const Instruction& what) {
+  constexpr double lanes_a_sector = 4;
+  return static_cast<double>(what.count) * lanes_a_warp / lanes_a_sector;
+}
+
 }  // namespace
 
 void Sm::hold(Warp& warp, double until, Stall reason) {
@@ -122,7 +128,8 @@ void Sm::run_product(Warp& warp, SubPartition& part, const Instruction& what, do
     return;
   }
   const double operands =
-      products * bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m));
+      products * (bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m)) +
+                  static_cast<double>(what.bytes));
   const double reading = operands / rates_.shared_bytes / sub_partitions;
   counts_.shared += reading;
   end = std::max(end, shared_.serve(now, reading));
@@ -136,7 +143,8 @@ void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {
   const double rows = std::max(what.m, full_rows);
   const double busy = 2.0 * rows * what.n * what.k * products / rates_.tensor_flops(what);
   const double operands =
-      products * bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m));
+      products * (bits(what.type) / 8.0 * what.k * (what.n * what.b_share + (what.a_in_registers ? 0 : what.m)) +
+                  static_cast<double>(what.bytes));
   const double reading = operands / rates_.shared_bytes;
   counts_.tensor += busy;
   counts_.tensor_flops += 2.0 * what.m * what.n * what.k * products;
@@ -153,7 +161,7 @@ void Sm::run_block_product(Warp& warp, const Instruction& what, double now) {
 double Sm::move_in(const Instruction& what, double bytes, double now, double more_latency) {
   const TileStream& stream = program_.streams[what.stream];
   counts_.to_sm += bytes;
-  const double arrived = memory_.read(stream, bytes, now, counts_);
+  const double arrived = memory_.read(stream, bytes, now, counts_) + stream.more_latency * stream.from_memory;
   return std::max(port_.serve(now, bytes / rates_.port_bytes), arrived) + more_latency;
 }
 
@@ -183,7 +191,11 @@ void Sm::run_memory(Warp& warp, const Instruction& what, double now) {
     }
     default: {  // stores are posted: the block may end before they are in the L2, the kernel may not
       if (what.op == Op::store) touch_lines(what, now);
-      const double end = memory_.write(program_.streams[what.stream], bytes, now, counts_);
+      const TileStream& stream = program_.streams[what.stream];
+      double end = memory_.write(stream, bytes, now, counts_);
+      if (stream.has_parts_of_sectors) {
+        end = std::max(end, port_.serve(now, sectors_of_parts(what) * rates_.part_of_sector / rates_.port_bytes));
+      }
       last_end_ = std::max(last_end_, end + skipped_);
       warp.stores.push_back(end);
       draw_unit(warp, Unit::stores, program_.streams[what.stream].name, now, end);

