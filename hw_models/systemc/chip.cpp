@@ -140,7 +140,7 @@ DetailedResult simulate_detailed(const KernelProgram& program, const DeviceSpec&
   for (int i = 0; i < count; ++i) {
     BlockPicture* picture = options.draws && i == 0 ? &result.picture : nullptr;
     sms.push_back(std::make_unique<Sm>(fmt::format("sm_{}", i).c_str(), program, rates, *blocks, memory,
-                                       result.blocks_an_sm, picture));
+                                       result.blocks_an_sm, !options.all_sms, picture));
   }
   // Places are filled SM by SM, one block each, then the next.
   for (int place = 0; place < result.blocks_an_sm; ++place) {

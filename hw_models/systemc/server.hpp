@@ -14,6 +14,7 @@ class Server {
     return free_;
   }
   double free() const { return free_; }
+  void shift(double cycles) { free_ += cycles; }
 
  private:
   double free_ = 0;

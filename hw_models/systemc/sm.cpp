@@ -35,7 +35,7 @@ const WarpRole* leader_of(const KernelProgram& program) {
 }  // namespace
 
 Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const SmRates& rates, BlockSource& blocks,
-       MemorySystem& memory, int places, BlockPicture* picture)
+       MemorySystem& memory, int places, bool is_alone, BlockPicture* picture)
     : sc_module(name),
       program_(program),
       rates_(rates),
@@ -43,6 +43,7 @@ Sm::Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const 
       memory_(memory),
       picture_(picture),
       places_(places),
+      is_alone_(is_alone),
       leader_(leader_of(program)) {
   SC_HAS_PROCESS(Sm);
   SC_METHOD(issue_0);
@@ -135,6 +136,7 @@ void Sm::issue(int which) {
     const bool is_better = chosen == nullptr || (chosen != part.last && (&warp == part.last || warp.age > chosen->age));
     if (is_better) chosen = &warp;
   }
+  if (part.port > now) return wake(which, part.port);  // turns were counted instead of played meanwhile
   if (chosen == nullptr) {
     if (next < std::numeric_limits<double>::infinity()) wake(which, next);
     return;
@@ -300,9 +302,9 @@ void Sm::leave_turn(Warp& warp, double now) {
   if (is_last) return rotation.follow(nullptr, now, counts_);
   if (turn.left % turn.stages != 0) return;
   const auto repeated = rotation.come_round(now + skipped_, memory_.backlog(now), counts_, turns, others(turn.depth));
-  const bool has_skipped = repeated && skip_turns(turn.depth, warp.block, *repeated);
+  const bool has_skipped = repeated && skip_turns(turn.depth, warp.block, *repeated, now);
   if (has_skipped) {
-    rotation.restart(now + skipped_, counts_);
+    rotation.restart((is_alone_ ? now : warp.ready) + skipped_, counts_);
   } else if (const Warp* fastest = leader(turn.depth, warp); fastest != &warp) {
     rotation.follow(fastest, now + skipped_, counts_);
   }
@@ -326,6 +328,7 @@ bool Sm::is_fetching(Warp& warp, double now) {
 bool Sm::advance(Warp& warp, double now) {
   const std::vector<Instruction>& code = warp.role->code;
   for (;;) {
+    if (warp.ready > now) return false;  // turns were counted instead of played
     if (warp.next == code.size()) {
       warp.is_done = true;
       return false;

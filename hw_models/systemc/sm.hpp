@@ -30,9 +30,11 @@ namespace warploom::detailed {
 
 class Sm : public sc_core::sc_module {
  public:
-  // `places`: blocks at once. `picture`: where the first block's spans go; none: nullptr.
+  // `places`: blocks at once. `picture`: where the first block's spans go; none: nullptr. `is_alone`: what is counted
+  // instead of played takes no time of the simulation; among others, who are to take their blocks before this one takes
+  // its next, it does.
   Sm(const sc_core::sc_module_name& name, const KernelProgram& program, const SmRates& rates, BlockSource& blocks,
-     MemorySystem& memory, int places, BlockPicture* picture);
+     MemorySystem& memory, int places, bool is_alone, BlockPicture* picture);
 
   // Starts the next block if a place is free and one is left.
   void take_block();
@@ -110,8 +112,10 @@ class Sm : public sc_core::sc_module {
   // The like of this warp in the block that is fastest in the loops of this depth: the one to watch.
   const Warp* leader(int depth, const Warp& warp) const;
   // They say whether they skipped any.
-  bool skip_turns(int depth, const Block* leader, const Repeated& repeated);
+  bool skip_turns(int depth, const Block* leader, const Repeated& repeated, double now);
   bool skip_waves(const Repeated& repeated);
+  // Everything that this SM has under way happens so much later.
+  void shift(double now, double cycles);
 
   const KernelProgram& program_;
   SmRates rates_;
@@ -119,6 +123,7 @@ class Sm : public sc_core::sc_module {
   MemorySystem& memory_;
   BlockPicture* picture_;
   int places_;
+  bool is_alone_;
   const WarpRole* leader_;  // whose turns of the outer main loop are watched
   int running_ = 0;
   std::int64_t ages_ = 0;

@@ -94,7 +94,7 @@ const Warp* Sm::leader(int depth, const Warp& warp) const {
   return chosen->warps[static_cast<std::size_t>(warp.lane)].get();
 }
 
-bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated) {
+bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated, double now) {
   constexpr double kept = 2;  // rotations that are still played
   // Schedulers prefer some blocks: each goes on at its own pace, as often as none of them ends.
   const auto pace = [&](const Block* block) {
@@ -118,14 +118,40 @@ bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated) {
     for (const auto& warp : block->warps) {
       if (Turn* turn = warp->main_turn(depth)) {
         turn->left -= own * turn->stages;
-      } else if (warp->is_waiting) {
+      } else if (warp->is_waiting && is_alone_) {
         warp->ready -= rotations * repeated.cycles;  // it has waited so much longer
       }
     }
   }
   counts_.add(repeated.counts, rotations);
-  skipped_ += rotations * repeated.cycles;
+  if (is_alone_) {
+    skipped_ += rotations * repeated.cycles;
+  } else {
+    shift(now, std::ceil(rotations * repeated.cycles));
+  }
   return true;
+}
+
+void Sm::shift(double now, double cycles) {
+  for (SubPartition& part : parts_) {
+    part.port = std::max(part.port, now) + cycles;
+    for (Server* unit : {&part.fma, &part.alu, &part.sfu, &part.tensor}) unit->shift(cycles);
+  }
+  for (Server* unit : {&shared_, &port_, &tensor_memory_, &tensor_, &starter_}) unit->shift(cycles);
+  for (const auto& block : blocks_) {
+    for (const auto& warp : block->warps) {
+      if (!warp->is_waiting) warp->ready = std::max(warp->ready, now) + cycles;
+      for (std::deque<double>* ends : {&warp->products, &warp->loads, &warp->stores}) {
+        for (double& end : *ends) end += cycles;
+      }
+    }
+  }
+  std::vector<Arrival> due;
+  for (; !arrivals_.empty(); arrivals_.pop()) due.push_back(arrivals_.top());
+  for (Arrival& arrival : due) {
+    arrival.time += cycles;
+    arrivals_.push(arrival);
+  }
 }
 
 bool Sm::skip_waves(const Repeated& repeated) {

@@ -41,8 +41,17 @@ DETAILED_GATES = [
     ("measured/gemm.csv", {"device": ("h100_sxm", "b200_sxm")}, 0.075),
     ("measured/gemm.csv", {"device": "a100_sxm"}, 0.11),
     ("measured/gemm.csv", {"device": "l40s"}, 0.13),
+    ("measured/gemm_fp32_known_kernel.csv", {"device": ("a100_pcie_80gb", "h100_sxm", "v100_pcie_32gb")}, 0.08),
+    ("measured/gemm_quantized.csv", {}, 0.13),
+    ("measured/attention.csv", {"phase": "prefill", "device": ("a100_sxm", "h100_sxm")}, 0.11),
+    ("measured/attention.csv", {"phase": "prefill"}, 0.14),
+    ("measured/attention.csv", {"phase": "decode", "device": ("h100_sxm", "b200_sxm")}, 0.14),
+    ("measured/attention.csv", {"phase": "decode", "device": "a100_sxm"}, 0.12),
+    ("measured/attention.csv", {"phase": "decode", "device": "l40s"}, 0.18),
+    ("measured/mla.csv", {}, 0.19),
     ("measured/memory_bound_fp32.csv", {}, 0.05),
     ("measured/quantize.csv", {}, 0.16),
+    ("measured/llm_layer_ops.csv", {}, 0.16),
 ]
 PUBLISHED_GATES = [
     ("collectives.csv", {}, 0.10),
