@@ -93,7 +93,7 @@ def errors(warploom, data):
         untuned = {}
         for device in sorted({device for device, _ in found}):
             changed = with_changes(warploom, data, table, device, UNTUNED)
-            untuned.update(by_device_and_phase(changed))
+            untuned.update({(device, phase): groups for (_, phase), groups in by_device_and_phase(changed).items()})
         for (device, phase), groups in sorted(found.items()):
             count = sum(group["rows"] for group in groups)
             inside = [group for group in groups if group.get("inside_band") is not None]
@@ -121,7 +121,8 @@ def with_changes(warploom, data, table, device, changes):
                 place = place.setdefault(parent, {})
             place[last] = value
         path.write_text(f"use: devices/{device}\nname: {device}\n" + yaml_of(tree, 0))
-        return validate(warploom, data, table, "--model", "detailed", "--where", f"device={device}", "--device", str(path))
+        where = f"hw={device.split('_')[0]}" if table == "llm_layer_ops" else f"device={device}"
+        return validate(warploom, data, table, "--model", "detailed", "--where", where, "--device", str(path))
 
 
 def constants():

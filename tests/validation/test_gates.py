@@ -99,6 +99,8 @@ def check(file, gates, model="analytic"):
         problem = problem_of(table, wanted, gate)
         if problem:
             problems.append(f"{file.name} {wanted}: {problem}")
+    if model == "detailed" and table["overall"]["mape"] > table["baseline"]["mape"]:
+        problems.append(f"{file.name}: the detailed model is behind the fitted baseline")
     return problems
 
 
