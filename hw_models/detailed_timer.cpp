@@ -91,6 +91,12 @@ class PlayedKernel {
 };
 
 // The unit of the longest program that is busiest; where none is busy for long, a latency.
+Bytes whole_bytes(double bytes) {
+  constexpr double most = 9e18;
+  if (bytes > most) throw UserError(fmt::format("a kernel that moves {} bytes is out of range", bytes));
+  return Bytes(std::llround(bytes));
+}
+
 Bound bound_of(const DetailedKernel& played, const DeviceSpec& device) {
   const DetailedResult& longest = *std::ranges::max_element(played.programs, {}, &DetailedResult::cycles);
   const double seconds = longest.cycles / played.clock.value();
@@ -98,11 +104,13 @@ Bound bound_of(const DetailedKernel& played, const DeviceSpec& device) {
   const SmCounts& sm = longest.sm;
   const double hbm = (longest.from_memory() + longest.to_memory()) / seconds / device.reached_bandwidth().value();
   const double l2 = longest.share((sm.from_l2 + sm.written) / device.l2.bytes_per_cycle_per_sm);
+  constexpr double is_full = 0.9;
+  if (played.is_power_limited && hbm < is_full) return Bound::power;  // at a higher clock it would be faster
   const std::pair<double, Bound> units[] = {
-      {longest.share(sm.tensor), played.is_power_limited ? Bound::power : Bound::tensor},
+      {longest.share(sm.tensor), Bound::tensor},
       {hbm, Bound::hbm},
-      {l2, Bound::operand_bandwidth},
-      {longest.share(std::max({sm.fma, sm.alu, sm.sfu, sm.shared, sm.issued / 4})), Bound::vector}};
+      {std::max(l2, longest.share(sm.shared)), Bound::operand_bandwidth},
+      {longest.share(std::max({sm.fma, sm.alu, sm.sfu, sm.issued / 4})), Bound::vector}};
   const auto& [busy, bound] = *std::ranges::max_element(units, {}, &std::pair<double, Bound>::first);
   constexpr double is_busy = 0.6;
   return busy > is_busy ? bound : Bound::latency;
@@ -142,7 +150,7 @@ DetailedKernel play_plan(const KernelPlan& plan, const DeviceSpec& device, Launc
     from_l2 += result.programs[i].from_l2();
     flops += plan.programs[i].flops.value();
   }
-  result.cost = cost_at(point, Flops(flops), Bytes(std::llround(from_memory)), Bytes(std::llround(from_l2)));
+  result.cost = cost_at(point, Flops(flops), whole_bytes(from_memory), whole_bytes(from_l2));
   result.energy = Energy(point.power.value() * point.seconds);
   result.cost.duration += result.gap;
   result.cost.sm_share = std::min(1.0, static_cast<double>(result.programs.front().blocks) / device.sm.count);

@@ -62,7 +62,7 @@ void check_peak(const DeviceSpec& device, const PeakCheck& peak, const ConfigVal
   const double flops_per_cycle = is_vector ? 2 * device.sm.vector_lanes : rate->second;
   const Frequency clock = is_vector ? device.clock.max : device.clock.data_sheet;
   const FlopRate derived{device.sm.count * flops_per_cycle * clock.value()};
-  if (std::abs(derived / peak.expected - 1) <= tolerance) return;
+  if (std::abs(derived.value() - peak.expected.value()) <= tolerance * peak.expected.value()) return;
   diagnostics.error(check->origin(), check->path(),
                     fmt::format("{} SMs x {} FLOP a clock x {} = {}, not {}", device.sm.count, flops_per_cycle,
                                 exact_string(clock), to_string(derived), to_string(peak.expected)),

@@ -65,7 +65,7 @@ std::string why_not(const GemmCandidate& one, const GemmBlocking& ruled, double 
   const double more = one.cycles / least - 1;
   if (more > gemm_tile_gain) return fmt::format("{:.0f}% more cycles than the least", 100 * more);
   if (one.blocking.parts > ruled.parts) return "within 3%, but more parts";
-  return "within 3%, but a smaller tile";
+  return "within 3%, but no larger tile";
 }
 
 KernelChoice simt_choice(const GemmShape& shape, const DeviceSpec& device) {
@@ -109,7 +109,8 @@ KernelChoice gemm_kernel_choice(const GemmShape& shape, const DeviceSpec& device
   asked.tile_m = asked.tile_n = asked.split_k = asked.stages = asked.cluster = 0;
   const GemmShape& open = choice.by == ChosenBy::caller ? asked : shape;
   std::vector<GemmCandidate> ranked = gemm_candidates(open, device);
-  std::ranges::stable_sort(ranked, {}, &GemmCandidate::cycles);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const GemmCandidate& a, const GemmCandidate& b) { return a.cycles < b.cycles; });
   const GemmBlocking ruled = ruled_gemm_blocking(open, device);
   bool has_chosen = false;
   for (const GemmCandidate& one : ranked) {

@@ -200,8 +200,9 @@ struct Fit {
 };
 
 // Nothing where it is no grid of this product. Fewer blocks than tiles: persistent ones.
-std::optional<Fit> fit_of(const GemmShape& shape, std::int64_t blocks) {
+std::optional<Fit> fit_of(const GemmShape& shape, std::int64_t blocks, bool may_persist) {
   const std::int64_t tiles = tiles_of(shape);
+  if (blocks < tiles && !may_persist) return std::nullopt;
   if (blocks < tiles) return Fit{1, tiles - blocks};
   const std::int64_t parts = (blocks + tiles / 4) / tiles;
   const std::int64_t miss = std::abs(blocks - parts * tiles);
@@ -280,8 +281,9 @@ GemmShape with_kernel_name(const GemmShape& shape, const GemmKernelName& name, c
     return turned;
   }
   const Bytes blocks = Bytes((*grid)[0]) * (*grid)[1] * (*grid)[2];
-  const auto by_columns = fit_of(turned, blocks.count());
-  const auto by_rows = fit_of(named, blocks.count());
+  const bool may_persist = name.library != "cuBLAS";  // kernels up to Ampere's have a block a tile
+  const auto by_columns = fit_of(turned, blocks.count(), may_persist);
+  const auto by_rows = fit_of(named, blocks.count(), may_persist);
   if (!by_columns && !by_rows) {
     throw UserError(fmt::format("a grid of {} blocks does not fit: {} x {} in tiles of {} x {}{} are {} tiles",
                                 blocks.count(), shape.m, shape.n, turned.tile_m, turned.tile_n,

@@ -32,6 +32,11 @@ class Backward {
         is_group_(device.architecture.pipeline.tensor_unit != TensorUnit::mma &&
                   device.architecture.attention.is_pipelined),
         cold_(1 - share_in_l2(shape, device)) {
+    // SMs with less shared memory have tiles of fewer queries, then of fewer keys.
+    constexpr std::int64_t least = 16;
+    while (shared_bytes() + reserved_shared_memory > device.sm.shared_memory.count() && rows_ > least) {
+      (columns_ > least ? columns_ : rows_) /= 2;
+    }
     sweep_.rows = as_double(shape.kv_length);
     sweep_.columns = as_double(shape.query_length);
     sweep_.row_tile = as_double(rows_);
@@ -67,10 +72,7 @@ class Backward {
                      {"Q", is_group_ ? 1 : static_cast<int>(warps), 1, 0, 0},
                      {"Q free", static_cast<int>(warps), 0, 0, 2},
                      {"all", static_cast<int>(warps), 0, 0, 0}};
-    const std::int64_t element = bits(shape_.type) / 8;
-    program.shared_memory =
-        Bytes((rows_ * width_ + 2 * columns_ * shape_.head_dim + columns_ * shape_.head_dim) * element +
-              2 * rows_ * columns_ * element);
+    program.shared_memory = Bytes(shared_bytes());
     program.roles = {{"warps", static_cast<int>(warps), is_group_ ? 232 : 255, consumer(warps).list()}};
     if (is_group_) {
       program.roles.push_back({"producer", 1, 24, producer().list()});
@@ -101,6 +103,11 @@ class Backward {
   }
 
  private:
+  // Keys and values, two stages of queries, their gradients, scores and their gradients.
+  std::int64_t shared_bytes() const {
+    const std::int64_t values = rows_ * width_ + 3 * columns_ * shape_.head_dim + 2 * rows_ * columns_;
+    return values * bits(shape_.type) / 8;
+  }
   std::int64_t steps_count() const { return ceil_div(shape_.query_length, columns_); }
   std::int64_t step_bytes() const { return columns_ * width_ * bits(shape_.type) / 8; }
   int depth() const { return 256 / bits(shape_.type); }

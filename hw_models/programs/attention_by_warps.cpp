@@ -132,7 +132,9 @@ class WarpAttention {
 
 }  // namespace
 
-AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& device) {
+namespace {
+
+AttentionTiling wanted_tiling(const AttentionShape& shape, const DeviceSpec& device) {
   const AttentionTiling usual = attention_tiling(shape, device);
   const DecodeConstants& decode = device.architecture.attention.decode;
   if (!usual.is_decode || usual.row_tile > 16 || decode.blocks_an_sm != 2) return usual;
@@ -144,6 +146,26 @@ AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& d
   const double room = as_double(device.sm.shared_memory.count()) / 2 - queries;
   const double times = std::exp2(std::floor(std::log2(std::max(1.0, room / (block * usual.kv_width * stored)))));
   return attention_tiling(shape, device, usual.row_tile, block * std::min(times, 8.0));
+}
+
+}  // namespace
+
+// SMs with less shared memory have tiles of fewer keys, then of fewer queries.
+AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& device) {
+  constexpr double least = 16;
+  AttentionTiling tiling = wanted_tiling(shape, device);
+  for (;;) {
+    const AttentionWork work = attention_work(shape, device, tiling);
+    const std::int64_t bytes = work.rows * work.d * 2 + work.key_room() + work.value_room() + reserved_shared_memory;
+    if (bytes <= device.sm.shared_memory.count()) return tiling;
+    if (tiling.column_tile > least) {
+      tiling = attention_tiling(shape, device, tiling.row_tile, tiling.column_tile / 2);
+    } else if (tiling.row_tile > least) {
+      tiling = attention_tiling(shape, device, tiling.row_tile / 2, tiling.column_tile);
+    } else {
+      return tiling;  // nothing fits
+    }
+  }
 }
 
 KernelProgram attention_by_warps(const AttentionShape& shape, const DeviceSpec& device) {

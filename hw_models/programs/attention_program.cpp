@@ -11,6 +11,7 @@
 #include "hw_models/programs/attention_backward_program.hpp"
 #include "hw_models/programs/attention_serving.hpp"
 #include "hw_models/programs/attention_work.hpp"
+#include "sim/core/errors.hpp"
 
 namespace warploom {
 
@@ -49,6 +50,13 @@ KernelProgram main_program(const AttentionShape& shape, const DeviceSpec& device
 }  // namespace
 
 std::vector<KernelProgram> attention_programs(const AttentionShape& shape, const DeviceSpec& device) {
+  constexpr int least_bits = 8;
+  for (const DataType type : {shape.type, kv_type(shape)}) {
+    if (bits(type) < least_bits) {
+      throw UserError(fmt::format("the detailed model has no attention kernel for {}", name(type)),
+                      "it has those of 8 and 16 bits; `--model analytic` has others");
+    }
+  }
   if (shape.backward) return attention_backward_programs(shape, device);
   const AttentionTiling tiling = tiling_of(shape, device);
   std::vector<KernelProgram> programs;

@@ -33,8 +33,12 @@ KernelProgram warp_products(const Tiling& given) {
   // Two blocks hide each other's ends; a stage is half as deep where that makes room for them.
   constexpr int enough = 3;
   int blocks = t.m * t.n <= 128LL * 128 ? 2 : 1;
+  const int full_products = t.products;
   t.stages = stages_that_fit(t, 0, blocks, 4);
-  if (blocks == 2 && t.stages < enough) {
+  const auto fits = [&] {
+    return t.stages * (t.a_bytes + t.b_bytes) + reserved_shared_memory <= t.device.sm.shared_memory.count() / blocks;
+  };
+  while (t.products > 1 && (!fits() || (blocks == 2 && t.stages < enough && t.products == full_products))) {
     t.steps *= 2;
     t.a_bytes /= 2;
     t.b_bytes /= 2;

@@ -23,6 +23,7 @@ using detailed::MemorySystem;
 using detailed::Sm;
 
 constexpr std::int64_t most_activations = 50'000'000;
+constexpr double most_cycles = 1e15;
 
 // SystemC's kernel is one a process: one simulation at a time, each in a context of its own, deleted behind it.
 class Context {
@@ -75,7 +76,14 @@ void play(const KernelProgram& program, const std::vector<std::unique_ptr<Sm>>& 
   const double slice = progress ? 2e4 : 1e6;  // cycles between looks at the activations
   const double all = progress ? total_work(program) : 1;
   for (;;) {
-    sc_core::sc_start(slice, sc_core::SC_PS);
+    // Where nothing happens for long, on to what comes next.
+    const auto pending = static_cast<double>(sc_core::sc_time_to_pending_activity().value());
+    const bool is_idle = sc_core::sc_pending_activity() && pending > slice;
+    if (is_idle && pending > most_cycles - static_cast<double>(sc_core::sc_time_stamp().value())) {
+      throw UserError(fmt::format("`{}` takes more than {} cycles", program.name, most_cycles),
+                      "it moves too much, or the device moves too little in a cycle");
+    }
+    sc_core::sc_start(is_idle ? pending + 1 : slice, sc_core::SC_PS);
     std::int64_t activations = 0;
     double started = 0;
     for (const auto& sm : sms) {
@@ -86,7 +94,8 @@ void play(const KernelProgram& program, const std::vector<std::unique_ptr<Sm>>& 
     if (activations > most_activations) {
       throw UserError(
           fmt::format("`{}` takes more than {} activations of the model's processes", program.name, most_activations),
-          "shorten its loops, or mark those whose turns are alike");
+          sms.size() > 1 ? "leave out `--sms all`, take a smaller kernel, or mark loops whose turns are alike"
+                         : "shorten its loops, or mark those whose turns are alike");
     }
     if (!sc_core::sc_pending_activity()) break;
   }

@@ -24,6 +24,11 @@ class MemorySystem {
   // Cycles of work that wait.
   // When all that has been written is in the memory: kernels that follow one another cannot leave it to the next.
   double written_back() const { return memory_.free(); }
+  // Share of what is there for one SM of all that it has asked for in so many cycles.
+  double asked(const SmCounts& counts, double cycles, int sms) const {
+    const double memory = (counts.from_memory + counts.to_memory) / memory_bytes_;
+    return std::max(memory, (counts.from_l2 + counts.written) / l2_bytes_) * sms / cycles;
+  }
   double backlog(double now) const { return std::max({0.0, l2_.free() - now, memory_.free() - now}); }
 
   // When `bytes` for one SM are there, asked for at `now`.

@@ -96,6 +96,9 @@ const Warp* Sm::leader(int depth, const Warp& warp) const {
 
 bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated, double now) {
   constexpr double kept = 2;  // rotations that are still played
+  // Bytes that are counted instead of played do not stand in the others' way: where they would, all is played.
+  constexpr double in_the_way = 0.7;
+  if (!is_alone_ && memory_.asked(repeated.counts, repeated.cycles, rates_.device->sm.count) > in_the_way) return false;
   // Schedulers prefer some blocks: each goes on at its own pace, as often as none of them ends.
   const auto pace = [&](const Block* block) {
     return block == leader || repeated.times == 1 ? 1 : block->rotations(depth) / repeated.times;

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "hw_models/detailed_timer.hpp"
+#include "hw_models/kernels/attention.hpp"
 #include "hw_models/kernels/gemm.hpp"
 #include "hw_models/kernels/gemm_blocking.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/gemm_program.hpp"
 #include "hw_models/programs/kernel_programs.hpp"
+#include "hw_models/programs/program_text.hpp"
 #include "sim/core/errors.hpp"
 #include "tests/unit/hw_models/devices.hpp"
 
@@ -155,6 +157,51 @@ TEST(Occupancy, IsTheLeastOfWhatTheLimitsAllow) {
   EXPECT_EQ(resident_blocks(program, testing::h100()), 2048 / (8 * 32));
   program.shared_memory = Bytes(100 * 1024);
   EXPECT_EQ(resident_blocks(program, testing::h100()), 2);
+}
+
+TEST(Detailed, RefusesAttentionInFourBits) {
+  AttentionShape shape{.batch = 1, .query_heads = 8, .kv_heads = 8, .query_length = 4096, .kv_length = 4096};
+  shape.type = DataType::fp4;
+  EXPECT_THROW(play_kernel(attention(shape), testing::device_from("use: b200_sxm\n"), LaunchMode::graph), UserError);
+}
+
+// Tiles shrink to what an SM has: nobody but the caller can ask for one that does not fit.
+TEST(Detailed, FindsRoomForItsOwnTilesOnSmallSms) {
+  for (const char* name : {"t4", "v100_sxm_32gb", "l40s", "a100_sxm"}) {
+    const DeviceSpec device = testing::device_from(std::string("use: ") + name + "\n");
+    const auto plays = [&](const Kernel& kernel) {
+      EXPECT_NO_THROW(play_kernel(kernel, device, LaunchMode::graph)) << name << ", " << kernel.family;
+    };
+    plays(gemm({.m = 4096, .n = 4096, .k = 4096, .input = DataType::fp16, .output = DataType::fp16}));
+    for (const std::int64_t head_dim : {64, 96, 128, 192, 256}) {
+      AttentionShape shape{.batch = 1, .query_heads = 8, .kv_heads = 8, .query_length = 2048, .kv_length = 2048};
+      shape.type = DataType::fp16;
+      shape.head_dim = head_dim;
+      plays(attention(shape));
+      shape.backward = true;
+      plays(attention(shape));
+      shape.backward = false;
+      shape.query_length = 1;
+      plays(attention(shape));
+    }
+  }
+}
+
+TEST(Detailed, ReadsNoFasterThanTheMemoryWithEverySm) {
+  AttentionShape shape{.batch = 64, .query_heads = 32, .kv_heads = 8, .query_length = 1, .kv_length = 8192};
+  for (const char* name : {"l40s", "h100_sxm"}) {
+    const DeviceSpec device = testing::device_from(std::string("use: ") + name + "\n");
+    const DetailedKernel played = play_kernel(attention(shape), device, LaunchMode::graph, {.all_sms = true});
+    const DetailedResult& program = played.programs.back();
+    const double seconds = program.cycles / played.clock.value();
+    EXPECT_LT(program.from_memory() / seconds / device.reached_bandwidth().value(), 1.02) << name;
+  }
+}
+
+TEST(Detailed, StopsWhereAProgramWouldTakeForEver) {
+  const KernelProgram program =
+      parse_program("stream s\nrole a\nloop 1000\nstore s bytes=1000000000000 x1000000\nend\n", "test");
+  EXPECT_THROW(simulate_detailed(program, testing::h100(), testing::h100().clock.max), UserError);
 }
 
 TEST(Detailed, RefusesATypeThatTheDeviceLacks) {
