@@ -37,8 +37,10 @@ std::vector<BlockRun> equal_blocks(const BlockGroup& group, int sms, int places)
   const std::int64_t rest = group.blocks % all;
   std::vector<BlockRun> runs;
   append(runs, {blocks_of(group, group.blocks / all * places), 1});
-  const auto at_work = static_cast<double>(std::min<std::int64_t>(rest, sms));
-  append(runs, {blocks_of(group, (rest + sms - 1) / sms), at_work / sms});
+  // The busiest SM has one more of the last blocks than others, and its part of the memories goes by blocks.
+  const std::int64_t own = (rest + sms - 1) / sms;
+  const auto as_many_everywhere = static_cast<double>(std::max<std::int64_t>(own, 1) * sms);
+  append(runs, {blocks_of(group, own), static_cast<double>(rest) / as_many_everywhere});
   return runs;
 }
 

@@ -269,6 +269,20 @@ TEST_F(Microbenchmark, OneBlockMoreThanAWaveTakesAWaveMore) {
   EXPECT_NEAR(cycles(2 * wave + 1) - cycles(2 * wave), step, 0.02 * step);
 }
 
+TEST_F(Microbenchmark, BlocksOfALastWaveShareTheMemoryByTheirNumber) {
+  const DeviceSpec device = h100();
+  const auto cycles = [&](int blocks) {
+    return run(fmt::format("blocks {}\nshared_memory 100 KiB\nstream data from_memory=1\nrole r warps=8\nloop "
+                           "400\nload data bytes=512 x8\nuse 4\nend\n",
+                           blocks),
+               device)
+        .cycles;
+  };
+  const int sms = device.sm.count;  // two blocks fit each
+  EXPECT_NEAR(cycles(sms + 1) / cycles(sms), 1, 0.03);
+  EXPECT_NEAR(cycles(2 * sms) / cycles(sms), 2, 0.05);
+}
+
 TEST_F(Microbenchmark, OneSmStandsForAllWhereTheyDoTheSame) {
   const DeviceSpec device = h100();
   const std::string text = fmt::format(
