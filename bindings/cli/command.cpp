@@ -102,6 +102,15 @@ void set_choices(CLI::Option* option, std::vector<std::string> choices) {
   option->check(CLI::Validator(std::move(check), listed, choices_name));
 }
 
+void set_not_empty(CLI::Option* option) {
+  option->check(CLI::Validator(
+      [name = option->get_name()](const std::string& given) {
+        if (given.empty()) throw UserError("`" + name + "` is given an empty word", "leave it out, or give it a value");
+        return std::string();
+      },
+      ""));
+}
+
 std::vector<std::string> choices_of(const CLI::Option& option) {
   try {
     // get_validator() is not const, but changes nothing.

@@ -55,6 +55,8 @@ bool is_optional(const CLI::Option& argument);
 
 // The words that an option or argument takes; help and shell completion list them.
 void set_choices(CLI::Option* option, std::vector<std::string> choices);
+// An empty word is refused: a shell variable that is not set, not the option left out.
+void set_not_empty(CLI::Option* option);
 std::vector<std::string> choices_of(const CLI::Option& option);
 
 // `--set key=value`, as often as wanted.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "bindings/cli/command.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/whole_file.hpp"
 #include "traces/perfetto_writer.hpp"
@@ -29,17 +30,19 @@ void add_sms(CLI::App* command, DetailedArguments& arguments) {
 }
 
 void add_timeline(CLI::App* command, DetailedArguments& arguments) {
-  command
-      ->add_option("--timeline", arguments.timeline,
-                   "write what the warps and units of one block do, for ui.perfetto.dev; a nanosecond there is a cycle")
-      ->type_name(file_label);
+  set_not_empty(command
+                    ->add_option("--timeline", arguments.timeline,
+                                 "write what the warps and units of one block do, for ui.perfetto.dev; a nanosecond "
+                                 "there is a cycle")
+                    ->type_name(file_label));
 }
 
 void add_ideal(CLI::App* command, std::string& ideal) {
-  command
-      ->add_option("--ideal", ideal,
-                   "what if these were free: a list of launch, l2, hbm, network, tensor, sfu, shared, power")
-      ->type_name("LIST");
+  set_not_empty(command
+                    ->add_option("--ideal", ideal,
+                                 "what if these were free: a list of launch, l2, hbm, network, tensor, sfu, shared, "
+                                 "power")
+                    ->type_name("LIST"));
 }
 
 void add_no_cache(CLI::App* command, bool& no_cache) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "bindings/cli/command.hpp"
 #include "hw_models/kernels/gemm.hpp"
 #include "hw_models/kernels/gemm_kernel_name.hpp"
 #include "sim/core/errors.hpp"
@@ -56,18 +57,19 @@ Kernel GemmArguments::with_name(const Kernel& kernel) const {
 }
 
 void add_gemm_arguments(CLI::App* command, GemmArguments& arguments) {
-  command
-      ->add_option("--kernel-name", arguments.kernel_name,
-                   "the kernel that a profile names: tile, pipeline, cluster and stream-K are read out of it")
-      ->type_name("NAME");
-  command
-      ->add_option("--grid", arguments.grid,
-                   "its blocks in the profile: which edge of the tile is m, and in how many parts k is")
-      ->type_name("X,Y,Z");
-  command
-      ->add_option("--selection", arguments.selection,
-                   "a table of what the library takes for which products, by data type and size")
-      ->type_name(file_label);
+  set_not_empty(command
+                    ->add_option("--kernel-name", arguments.kernel_name,
+                                 "the kernel that a profile names: tile, pipeline, cluster and stream-K are read out "
+                                 "of it")
+                    ->type_name("NAME"));
+  set_not_empty(command
+                    ->add_option("--grid", arguments.grid,
+                                 "its blocks in the profile: which edge of the tile is m, and in how many parts k is")
+                    ->type_name("X,Y,Z"));
+  set_not_empty(command
+                    ->add_option("--selection", arguments.selection,
+                                 "a table of what the library takes for which products, by data type and size")
+                    ->type_name(file_label));
 }
 
 }  // namespace warploom
