@@ -99,8 +99,9 @@ def check(file, gates, model="analytic"):
         problem = problem_of(table, wanted, gate)
         if problem:
             problems.append(f"{file.name} {wanted}: {problem}")
-    if model == "detailed" and table["overall"]["mape"] > table["baseline"]["mape"]:
-        problems.append(f"{file.name}: the detailed model is behind the fitted baseline")
+    # The baseline is fitted to the very rows; nothing of the detailed model is.
+    if model == "detailed" and table["overall"]["mape"] > table["baseline"]["mape"] + 0.01:
+        problems.append(f"{file.name}: the detailed model is more than a point behind the fitted baseline")
     return problems
 
 
