@@ -80,7 +80,7 @@ void Sm::start_block(double now) {
   block->is_drawn = picture_ != nullptr && ages_ == 0;
   block->rings.resize(program_.rings.size());
   for (std::size_t r = 0; r < program_.rings.size(); ++r) block->rings[r].over = program_.rings[r].free_at_start;
-  const bool is_launched = !program_.is_persistent || ages_ < places_ * program_.warps();
+  const bool is_launched = !program_.is_persistent || ages_ < std::int64_t{places_} * program_.warps();
   const double start = is_launched ? rates_.block_start : 0;
   const double begun = is_launched ? std::max(now, starter_.free()) : now;
   if (is_launched) starter_.serve(now, std::max(program_.warps() * rates_.warp_start, rates_.block_interval));

@@ -41,7 +41,8 @@ std::optional<Repeated> Rotation::come_round(double now, double backlog, const S
     half_then_ = counts;
   }
   if (seen_ < patience) return {};
-  const double times = seen_ - patience / 2;
+  const int first_half = patience / 2;
+  const double times = seen_ - first_half;
   Repeated mean{(now - half_start_) / times, {}, times};
   mean.counts.add(counts, 1 / times);
   mean.counts.add(half_then_, -1 / times);
@@ -109,7 +110,8 @@ bool Sm::skip_turns(int depth, const Block* leader, const Repeated& repeated, do
     for (const auto& warp : block->warps) {
       if (warp->is_done) continue;
       if (const Turn* turn = warp->main_turn(depth)) {
-        rotations = std::min(rotations, std::floor((static_cast<double>(turn->left / turn->stages) - kept) / each));
+        const std::int64_t whole = turn->left / turn->stages;
+        rotations = std::min(rotations, std::floor((static_cast<double>(whole) - kept) / each));
       } else if (!warp->is_waiting) {
         return false;  // not all are in the loop
       }
