@@ -23,6 +23,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from validation_page import nested  # noqa: E402
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/models/gpu.md"
 FIGURE = ROOT / "docs/images/gpu_gemm.svg"
@@ -113,14 +115,7 @@ def with_changes(warploom, data, table, device, changes):
     """The detailed model's errors on the rows of a device with some of its values changed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{device}.yaml"
-        tree = {}
-        for key, value in changes.items():
-            place = tree
-            *parents, last = key.split(".")
-            for parent in parents:
-                place = place.setdefault(parent, {})
-            place[last] = value
-        path.write_text(f"use: devices/{device}\nname: {device}\n" + yaml_of(tree, 0))
+        path.write_text(f"use: devices/{device}\nname: {device}\n" + nested(changes))
         where = f"hw={device.split('_')[0]}" if table == "llm_layer_ops" else f"device={device}"
         return validate(warploom, data, table, "--model", "detailed", "--where", where, "--device", str(path))
 
@@ -162,13 +157,6 @@ def ablation(warploom, data):
 
     lines = ["| GEMM, BF16 | " + " | ".join(DEVICES) + " |", "|---|" + "--:|" * len(DEVICES), row("as it is", {})]
     return "\n".join(lines + [row(name, changes) for name, changes in ABLATIONS.items()])
-
-
-def yaml_of(tree, depth):
-    text = ""
-    for key, value in tree.items():
-        text += "  " * depth + key + ":" + ("\n" + yaml_of(value, depth + 1) if isinstance(value, dict) else f" {value}\n")
-    return text
 
 
 def figure(warploom, data):

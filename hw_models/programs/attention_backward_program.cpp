@@ -11,12 +11,11 @@
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom {
 
 namespace {
-
-constexpr std::int64_t warp_bytes = 512;
 
 // Streams and rings of the main program.
 enum { queries, gradients, keys, query_gradients, key_gradients };

@@ -174,9 +174,6 @@ AttentionTiling tiling_of_block(const AttentionShape& shape, const DeviceSpec& d
   return attention_tiling(shape, device, tiles * tile_rows, usual.column_tile);
 }
 
-KernelProgram attention_by_block(const AttentionShape& shape, const DeviceSpec& device) {
-  const AttentionWork work = attention_work(shape, device, tiling_of_block(shape, device));
-  return BlockAttention(work).program();
-}
+KernelProgram attention_by_block(const AttentionWork& work) { return BlockAttention(work).program(); }
 
 }  // namespace warploom

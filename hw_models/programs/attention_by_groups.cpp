@@ -267,9 +267,6 @@ AttentionTiling tiling_of_groups(const AttentionShape& shape, const DeviceSpec& 
   return tiling;
 }
 
-KernelProgram attention_by_groups(const AttentionShape& shape, const DeviceSpec& device) {
-  const AttentionWork work = attention_work(shape, device, tiling_of_groups(shape, device));
-  return GroupAttention(work).program();
-}
+KernelProgram attention_by_groups(const AttentionWork& work) { return GroupAttention(work).program(); }
 
 }  // namespace warploom

@@ -168,9 +168,6 @@ AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& d
   }
 }
 
-KernelProgram attention_by_warps(const AttentionShape& shape, const DeviceSpec& device) {
-  const AttentionWork work = attention_work(shape, device, tiling_of_warps(shape, device));
-  return WarpAttention(work).program();
-}
+KernelProgram attention_by_warps(const AttentionWork& work) { return WarpAttention(work).program(); }
 
 }  // namespace warploom

@@ -36,14 +36,14 @@ AttentionTiling tiling_of(const AttentionShape& shape, const DeviceSpec& device)
   }
 }
 
-KernelProgram main_program(const AttentionShape& shape, const DeviceSpec& device) {
-  switch (style_of(device)) {
+KernelProgram main_program(const AttentionWork& work) {
+  switch (style_of(work.device)) {
     case Style::groups:
-      return attention_by_groups(shape, device);
+      return attention_by_groups(work);
     case Style::block:
-      return attention_by_block(shape, device);
+      return attention_by_block(work);
     default:
-      return attention_by_warps(shape, device);
+      return attention_by_warps(work);
   }
 }
 
@@ -72,7 +72,7 @@ std::vector<KernelProgram> attention_programs(const AttentionShape& shape, const
   const bool copies = shape.serving && tiling.is_decode && tiling.packs &&
                       device.architecture.attention.decode.copies_groups && shape.batch > 1 && shape.kv_heads > 1;
   if (copies) programs.push_back(query_copy_program(shape, device));
-  programs.push_back(main_program(shape, device));
+  programs.push_back(main_program(attention_work(shape, device, tiling)));
   if (tiling.parts > 1) programs.push_back(combine_program(shape, tiling, device));
   if (copies) programs.push_back(query_copy_program(shape, device));
   return programs;

@@ -11,13 +11,13 @@
 #include "hw_models/programs/attention_work.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom {
 
 namespace {
 
 constexpr std::int64_t lanes = 32;
-constexpr std::int64_t warp_bytes = 512;  // 16 a lane
 
 }  // namespace
 

@@ -49,9 +49,9 @@ AttentionWork attention_work(const AttentionShape& shape, const DeviceSpec& devi
 // Without roles and rings. `turns_beside`: steps of a block that are not turns of its main loop.
 KernelProgram attention_base(const AttentionWork& work, std::string_view how, std::int64_t turns_beside);
 
-KernelProgram attention_by_warps(const AttentionShape& shape, const DeviceSpec& device);
-KernelProgram attention_by_groups(const AttentionShape& shape, const DeviceSpec& device);
-KernelProgram attention_by_block(const AttentionShape& shape, const DeviceSpec& device);
+KernelProgram attention_by_warps(const AttentionWork& work);
+KernelProgram attention_by_groups(const AttentionWork& work);
+KernelProgram attention_by_block(const AttentionWork& work);
 
 // The tiling that the device's implementation runs.
 AttentionTiling tiling_of_warps(const AttentionShape& shape, const DeviceSpec& device);

@@ -43,6 +43,15 @@ KernelPlan flat(const Kernel& kernel, std::int64_t elements, int threads, double
   return one(flat_kernel(std::string(kernel.family), elements, threads, pass));
 }
 
+// A serving engine's: a block a row.
+StreamingShape serving_kernel(const char* name, std::int64_t rows, std::int64_t row, std::int64_t most_threads,
+                              const StreamingPass& pass) {
+  StreamingShape kernel = row_kernel(name, rows, row, most_threads);
+  kernel.registers = serving_registers;
+  kernel.passes = {pass};
+  return kernel;
+}
+
 }  // namespace
 
 KernelPlan plan_element_wise(const Kernel& kernel, const DeviceSpec& device) {
@@ -102,10 +111,7 @@ KernelPlan plan_activation(const Kernel& kernel, const DeviceSpec& device) {
   pass.reads = {{"x", value, cold}, {"gate", value, cold}};
   pass.writes = {{"out", value, cold}};
   pass.work = work;
-  StreamingShape streaming = row_kernel("activation", shape.rows, shape.width, most_threads);
-  streaming.registers = serving_registers;
-  streaming.passes = {pass};
-  return one(streaming);
+  return one(serving_kernel("activation", shape.rows, shape.width, most_threads, pass));
 }
 
 KernelPlan plan_rotary(const Kernel& kernel, const DeviceSpec& device) {
@@ -119,10 +125,8 @@ KernelPlan plan_rotary(const Kernel& kernel, const DeviceSpec& device) {
   pass.writes = {{"x'", value, cold}, {"y'", value, cold}};
   pass.work = {4, 6, 0};
   pass.divisions = 1;
-  StreamingShape streaming = row_kernel("rotary", shape.tokens, pairs, most_threads);
-  streaming.registers = serving_registers;
+  StreamingShape streaming = serving_kernel("rotary", shape.tokens, pairs, most_threads, pass);
   streaming.lookups = 2;  // the token's place, its angles
-  streaming.passes = {pass};
   return one(streaming);
 }
 

@@ -13,7 +13,6 @@
 namespace warploom::gemm_pieces {
 
 Tiling tiling(const GemmShape& shape, const GemmBlocking& blocking, const DeviceSpec& device) {
-  constexpr int product_bytes = 32;
   const double widest = bits(product_type(shape));
   Tiling t{.shape = shape, .device = device, .blocking = blocking};
   t.m = blocking.tile.m;
@@ -26,7 +25,7 @@ Tiling tiling(const GemmShape& shape, const GemmBlocking& blocking, const Device
   t.b_bytes = std::llround(static_cast<double>(t.n * gemm_step_bytes) * weight_bits(shape) / widest);
   const double c_width = blocking.parts > 1 ? 4 : bits(shape.output) / 8.0;
   t.c_bytes = std::llround(static_cast<double>(t.m * t.n) * c_width);
-  t.depth = product_bytes * 8 / bits(product_type(shape));
+  t.depth = static_cast<int>(product_bytes * 8 / bits(product_type(shape)));
   t.products = static_cast<int>(gemm_step_bytes / product_bytes);
   return t;
 }
@@ -66,11 +65,7 @@ Sharers cluster_of_two(const Tiling& t) {
 
 double a_fill(const Tiling& t) { return as_double(t.shape.m) / as_double(row_tiles(t) * t.m); }
 double b_fill(const Tiling& t) { return as_double(t.shape.n) / as_double(column_tiles(t) * t.n); }
-std::int64_t copied(std::int64_t bytes, double fill) {
-  return std::max<std::int64_t>(std::llround(static_cast<double>(bytes) * fill), 1);
-}
-
-std::int64_t stored(const Tiling& t) { return copied(t.c_bytes, a_fill(t) * b_fill(t)); }
+std::int64_t stored(const Tiling& t) { return filled(t.c_bytes, a_fill(t) * b_fill(t)); }
 
 std::vector<TileStream> streams_of(const Tiling& t, const Sharers& sharers) {
   const double turns = t.blocking.blocks * static_cast<double>(t.steps);
@@ -110,13 +105,6 @@ Instruction product(const Tiling& t, Op op, std::int64_t m, std::int64_t n, std:
           .type = product_type(t.shape),
           .is_sparse = t.shape.is_sparse,
           .b_share = weight_bits(t.shape) / bits(weight_type(t.shape))};
-}
-
-Code start(std::int64_t indices, bool has_descriptor) {
-  const Instruction read{.op = Op::load, .bytes = 64, .stream = parameters, .waits = true};
-  Code code;
-  code.add(read).add({.op = Op::alu, .count = indices, .waits = true});
-  return has_descriptor ? code.add(read) : code;
 }
 
 Code epilogue(const Tiling& t, std::int64_t share, bool reads_old) {
@@ -163,11 +151,7 @@ void make_workers(KernelProgram& program, const Tiling& t, std::int64_t ahead) {
 
 void make_persistent(KernelProgram& program, const Tiling& t) {
   if (!t.work.empty()) return make_workers(program, t, 0);
-  const auto tiles = static_cast<std::int64_t>(t.blocking.blocks);
-  const std::int64_t blocks = std::min<std::int64_t>(tiles, t.device.sm.count);
-  program.blocks.clear();
-  if (tiles % blocks > 0) program.blocks.push_back({tiles % blocks, tiles / blocks + 1});
-  program.blocks.push_back({blocks - tiles % blocks, tiles / blocks});
+  program.blocks = persistent_blocks(static_cast<std::int64_t>(t.blocking.blocks), t.device.sm.count);
 }
 
 }  // namespace warploom::gemm_pieces

@@ -9,8 +9,7 @@
 #include "hw_models/device.hpp"
 #include "hw_models/kernels/gemm_blocking.hpp"
 #include "hw_models/kernels/stream_k.hpp"
-#include "hw_models/programs/code.hpp"
-#include "hw_models/programs/kernel_program.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom::gemm_pieces {
 
@@ -31,10 +30,6 @@ inline constexpr std::int64_t has_finished = -4;
 inline constexpr std::int64_t peers = -5;
 inline constexpr std::int64_t none = -100;        // no loop
 inline constexpr std::int64_t least_stretch = 4;  // steps: as many as fill a pipeline
-
-// Of results on their way out: a part of the tile after the other.
-inline constexpr std::int64_t most_staged = 32LL * 1024;
-inline constexpr std::int64_t warp_bytes = 512;  // that one instruction of a warp moves at most: 16 a lane
 
 // What all three shapes are built from.
 struct Tiling {
@@ -62,10 +57,6 @@ struct Sharers {
   double b = 1;
 };
 
-// Instructions that find a block's place.
-inline constexpr std::int64_t tma_indices = 60;
-inline constexpr std::int64_t pointer_indices = 150;  // of rows, columns and swizzles, for each operand
-
 Tiling tiling(const GemmShape& shape, const GemmBlocking& blocking, const DeviceSpec& device);
 // Where the shape asks for stream-K, and it gains.
 void spread_along_k(Tiling& t, std::int64_t workers, std::int64_t least);
@@ -78,14 +69,11 @@ Sharers cluster_of_two(const Tiling& t);
 // What lies beyond the edge is neither read nor written.
 double a_fill(const Tiling& t);
 double b_fill(const Tiling& t);
-std::int64_t copied(std::int64_t bytes, double fill);
 std::int64_t stored(const Tiling& t);  // bytes of a tile's results
 // Streams with what the L2 lacks of them: what is read from memory over what is asked for.
 std::vector<TileStream> streams_of(const Tiling& t, const Sharers& sharers);
 KernelProgram base(const Tiling& t, const char* how);
 Instruction product(const Tiling& t, Op op, std::int64_t m, std::int64_t n, std::int64_t count);
-// Where the kernel starts: its arguments, `indices` instructions that wait for one another, for the TMA a descriptor.
-Code start(std::int64_t indices, bool has_descriptor);
 // A warp's share of the results, from registers through shared memory to whole lines. `old`: C is read, too.
 Code epilogue(const Tiling& t, std::int64_t share, bool reads_old);
 // A warp's share of a cut tile's sums, to memory and a flag behind them.

@@ -67,8 +67,8 @@ KernelProgram warp_products(const Tiling& given) {
   // Copies go between the products, A's with the first one: they share the pipe to shared memory with the fragments.
   std::vector<Code> copies(t.products);
   copies[0].alu(ceil_div(t.a_bytes + t.b_bytes, warps * warp_bytes) + 2);
-  copies[0].add(copy_of(a, copied(t.a_bytes / warps, a_fill(t))));
-  const std::int64_t b_bytes = copied(t.b_bytes / warps, b_fill(t));
+  copies[0].add(copy_of(a, filled(t.a_bytes / warps, a_fill(t))));
+  const std::int64_t b_bytes = filled(t.b_bytes / warps, b_fill(t));
   for (int i = 0; i < b_copies; ++i) copies[t.products - 1 - i].add(copy_of(b, ceil_div(b_bytes, b_copies)));
   Code copy;
   Code multiply;
@@ -91,7 +91,7 @@ KernelProgram warp_products(const Tiling& given) {
   Code results = epilogue(t, warps, t.shape.accumulate).sync(all).shared_load(t.c_bytes / warps, true);
   results.store(c, warp_bytes, ceil_div(stored(t) / warps, warp_bytes));
   const Code tile = stretch(t.steps > ahead ? t.steps - ahead : none, t.stages).add(results);
-  Code code = start(pointer_indices, false);
+  Code code = kernel_start(parameters, pointer_indices, false);
   if (t.work.empty()) {
     code.add(tile);
   } else {
@@ -130,7 +130,7 @@ KernelProgram group_products(const Tiling& given) {
 
   make_persistent(program, t);
   Code load;
-  load.wait(empty).copy(a, copied(t.a_bytes, a_fill(t)), full).copy(b, copied(t.b_bytes, b_fill(t)), full);
+  load.wait(empty).copy(a, filled(t.a_bytes, a_fill(t)), full).copy(b, filled(t.b_bytes, b_fill(t)), full);
   Code multiply;
   multiply.add(product(t, Op::wgmma, 64, t.n, t.products * instructions));
   const bool is_promoted = t.shape.split_accumulator && bits(product_type(t.shape)) == 8;
@@ -154,8 +154,8 @@ KernelProgram group_products(const Tiling& given) {
   }
   const bool is_cut = !t.work.empty();
   const std::int64_t tiles = is_cut ? whole : 0;
-  Code producer = start(tma_indices, true);
-  Code consumer = start(tma_indices, false);
+  Code producer = kernel_start(parameters, tma_indices, true);
+  Code consumer = kernel_start(parameters, tma_indices, false);
   if (is_cut) {
     producer.main_loop(has_begun, 1).main_loop(begun, t.stages).add(load).end().end();
     consumer.main_loop(has_begun, 1).main_loop(begun, t.stages).add(step).end().drain().add(store_sums(t, warps)).end();
@@ -209,14 +209,9 @@ KernelProgram block_products(const Tiling& given) {
   const std::int64_t staged = std::min(t.c_bytes / 2, most_staged);
   t.stages = stages_that_fit(t, staged, 1, 8);
   spread_along_k(t, t.device.sm.count, least_stretch);
-  enum { full, empty, result, drained, group };
+  using enum TensorMemoryRing::Place;
   KernelProgram program = base(t, "tcgen05");
-  constexpr int epilogue_warps = 4;
-  program.rings = {{"full", 2, 2, 0, 0},
-                   {"empty", 1, 0, 1, t.stages},
-                   {"result", 1, 0, 1, 0},
-                   {"drained", epilogue_warps, 0, 0, accumulators},
-                   {"group", epilogue_warps, 0, 0, 0}};
+  program.rings = tensor_memory_rings(t.stages, accumulators);
   // Pairs side by side share A, pairs above one another their half of B.
   program.streams =
       streams_of(t, {has_clusters && column_tiles(t) > 1 ? 2.0 : 1.0, is_pair && row_tiles(t) > 3 ? 2.0 : 1.0});
@@ -228,10 +223,9 @@ KernelProgram block_products(const Tiling& given) {
   Instruction products = product(t, Op::tcgen05, std::min(t.m, rows), t.n, t.products * ceil_div(t.m, rows));
   products.b_share *= b_share;
   products.ring = empty;
-  Instruction commit = product(t, Op::tcgen05, 0, 0, 1);
-  commit.ring = result;
+  const Instruction commit = commit_to(result, product_type(t.shape), t.depth);
   Code load;
-  load.wait(empty).copy(a, copied(t.a_bytes, a_fill(t)), full).copy(b, copied(t.b_bytes, b_fill(t)), full);
+  load.wait(empty).copy(a, filled(t.a_bytes, a_fill(t)), full).copy(b, filled(t.b_bytes, b_fill(t)), full);
   const Code step = Code().wait(full).add(products);
   // An accumulator, from the Tensor Cores to registers.
   const Code taken = Code().wait(result).tensor_load(t.m * t.n * 4 / epilogue_warps).arrive(drained);
@@ -239,9 +233,9 @@ KernelProgram block_products(const Tiling& given) {
   leaves.store_tile(c, stored(t) / epilogue_warps);
   const bool is_cut = !t.work.empty();
   const std::int64_t tiles = is_cut ? whole : 0;
-  Code producer = start(tma_indices, true).add({.op = Op::depend});
-  Code issuer = start(tma_indices, false);
-  Code results = start(tma_indices, true);
+  Code producer = kernel_start(parameters, tma_indices, true).add({.op = Op::depend});
+  Code issuer = kernel_start(parameters, tma_indices, false);
+  Code results = kernel_start(parameters, tma_indices, true);
   if (is_cut) {
     producer.main_loop(has_begun, 1).main_loop(begun, t.stages).add(load).end().end();
     issuer.main_loop(has_begun, 1).wait(drained).main_loop(begun, t.stages).add(step).end().add(commit).end();
@@ -256,9 +250,7 @@ KernelProgram block_products(const Tiling& given) {
     issuer.main_loop(has_finished, 1).wait(drained).main_loop(finished, t.stages).add(step).end().add(commit).end();
     results.main_loop(has_finished, 1).add(taken).loop(peers).add(add_sums(t, epilogue_warps)).end().add(leaves).end();
   }
-  program.roles = {{"epilogue", epilogue_warps, 168, results.list()},
-                   {"producer", 1, 64, producer.list()},
-                   {"issuer", 1, 64, issuer.list()}};
+  program.roles = tensor_memory_roles(results, producer, issuer);
   return program;
 }
 

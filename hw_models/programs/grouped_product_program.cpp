@@ -16,17 +16,13 @@
 #include "hw_models/kernels/l2_residency.hpp"
 #include "hw_models/kernels/tensor_bytes.hpp"
 #include "hw_models/kernels/triton_config.hpp"
-#include "hw_models/programs/code.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom {
 
 namespace {
 
 enum Streams { tokens, weights, results, parameters };
-constexpr std::int64_t warp_bytes = 512;
-constexpr std::int64_t product_bytes = 32;  // depth of one product
-constexpr std::int64_t wavefront = 128;
-constexpr std::int64_t most_staged = 32LL * 1024;
 constexpr double all_rows =
     1e9;  // CUTLASS goes down the rows of an expert where its columns are more: weights come once
 
@@ -60,9 +56,9 @@ Tiling tiling_of(const GroupedProduct& product, const DeviceSpec& device, std::i
   const std::int64_t elements = step_bytes * 8 / bits(product.type);
   t.tiles = product.row_tiles * ceil_div(product.columns, t.columns);
   t.steps = std::max<std::int64_t>(ceil_div(product.depth, elements), 1);
-  const double filled = std::min(product.rows / as_double(product.row_tiles * t.rows), 1.0);
+  const double share = std::min(product.rows / as_double(product.row_tiles * t.rows), 1.0);
   t.token_room = t.rows * step_bytes;
-  t.token_bytes = std::max<std::int64_t>(std::llround(as_double(t.token_room) * filled), 1);
+  t.token_bytes = filled(t.token_room, share);
   t.weight_bytes = std::llround(as_double(t.columns * elements) * weight_width(product));
   t.result_bytes = std::llround(as_double(t.rows * t.columns) * bits(product.output) / 8.0);
   t.depth = static_cast<int>(product_bytes * 8 / bits(product.type));
@@ -120,13 +116,7 @@ Instruction product_of(const Tiling& t, Op op, std::int64_t m, std::int64_t n, s
           .type = t.product.type};
 }
 
-const Instruction read_parameter{.op = Op::load, .bytes = 64, .stream = parameters, .waits = true};
-
-void make_persistent(KernelProgram& program, std::int64_t tiles, const DeviceSpec& device) {
-  const std::int64_t blocks = std::min<std::int64_t>(tiles, device.sm.count);
-  if (tiles % blocks > 0) program.blocks.push_back({tiles % blocks, tiles / blocks + 1});
-  program.blocks.push_back({blocks - tiles % blocks, tiles / blocks});
-}
+constexpr Instruction read_parameter = parameter_read(parameters);
 
 int stages_that_fit(const Tiling& t, std::int64_t most) {
   const std::int64_t room =
@@ -189,9 +179,7 @@ KernelProgram triton_product(const GroupedProduct& product, const DeviceSpec& de
   const std::int64_t ahead = std::min<std::int64_t>(stages - 1, t.steps);
   Code code;
   // The expert of the tile, its tokens, where they are; then pointers of every row.
-  constexpr std::int64_t indices = 150;
-  for (int i = 0; i < 3; ++i) code.add(read_parameter);
-  code.add({.op = Op::alu, .count = indices, .waits = true});
+  code.add(read_parameter).add(read_parameter).add(kernel_start(parameters, pointer_indices, false));
   for (std::int64_t i = 0; i < ahead; ++i) code.add(copy);
   if (t.steps > ahead) {
     code.main_loop(t.steps - ahead, stages).wait(full).sync(all).add(multiply).add(copy);
@@ -219,7 +207,7 @@ KernelProgram cutlass_first_product(const GroupedProduct& given, const DeviceSpe
   KernelProgram program = base(t, "wgmma", all_rows);
   program.rings = {{"full", 2, 2, 0, 0}, {"empty", warps, 0, 0, stages}, {"group", warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 64LL * 1024);
-  make_persistent(program, t.tiles, device);
+  program.blocks = persistent_blocks(t.tiles, device.sm.count);
   // [measured] H800, copies of 4 KB by 456 blocks reach 1,645 GB/s: 1.13 us from the memory where many small boxes are
   // under way, not a single load's 380 ns.
   constexpr double small_box = 1476;
@@ -258,29 +246,21 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
   }
   constexpr int most = 8;
   constexpr int accumulators = 2;
-  constexpr int epilogue_warps = 4;
   constexpr int least_columns = 32;  // that tensor memory is handed out in
   const int stages = stages_that_fit(t, most);
-  enum { full, empty, result, drained, group };
+  using enum TensorMemoryRing::Place;
   KernelProgram program = base(t, "tcgen05", device.architecture.moe.kernel == MoeKernel::trtllm ? 1 : all_rows);
-  program.rings = {{"full", 2, 2, 0, 0},
-                   {"empty", 1, 0, 1, stages},
-                   {"result", 1, 0, 1, 0},
-                   {"drained", epilogue_warps, 0, 0, accumulators},
-                   {"group", epilogue_warps, 0, 0, 0}};
+  program.rings = tensor_memory_rings(stages, accumulators);
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + std::min(t.result_bytes, most_staged));
   program.tensor_columns = static_cast<int>(std::max<std::int64_t>(t.rows * accumulators, least_columns));
-  make_persistent(program, t.tiles, device);
+  program.blocks = persistent_blocks(t.tiles, device.sm.count);
   Instruction multiply = product_of(t, Op::tcgen05, t.columns, t.rows, t.products);
   multiply.ring = empty;
   multiply.b_share = is_pair ? 0.5 : 1;
   multiply.bytes = (t.token_bytes + t.weight_bytes) / t.products;
   const std::int64_t sums = ceil_div(t.rows * t.columns, epilogue_warps * 32);
-  Instruction commit = product_of(t, Op::tcgen05, 0, 0, 1);
-  commit.ring = result;
-  constexpr std::int64_t indices = 60;
-  Code producer;
-  producer.add(read_parameter).add({.op = Op::alu, .count = indices, .waits = true}).add(read_parameter);
+  const Instruction commit = commit_to(result, product.type, t.depth);
+  Code producer = kernel_start(parameters, tma_indices, true);
   producer.main_loop(0, accumulators).main_loop(t.steps, stages).wait(empty);
   producer.copy(tokens, t.token_bytes, full).copy(weights, t.weight_bytes, full).end().end();
   Code issuer;
@@ -298,9 +278,7 @@ KernelProgram tensor_memory_product(const GroupedProduct& product, const DeviceS
   }
   epilogue.fma(2 * sums).alu(sums).shared_store(t.result_bytes / epilogue_warps).sync(group);
   epilogue.store_tile(results, t.result_bytes / epilogue_warps).end();
-  program.roles = {{"epilogue", epilogue_warps, 168, epilogue.list()},
-                   {"producer", 1, 64, producer.list()},
-                   {"issuer", 1, 64, issuer.list()}};
+  program.roles = tensor_memory_roles(epilogue, producer, issuer);
   return program;
 }
 
@@ -316,7 +294,7 @@ KernelProgram group_product(const GroupedProduct& product, const DeviceSpec& dev
   KernelProgram program = base(t, "wgmma", all_rows);
   program.rings = {{"full", 2, 2, 0, 0}, {"empty", warps, 0, 0, stages}, {"group", warps, 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + std::min(t.result_bytes, most_staged));
-  make_persistent(program, t.tiles, device);
+  program.blocks = persistent_blocks(t.tiles, device.sm.count);
   Code producer;
   producer.add(read_parameter).main_loop(0, 1).add(read_parameter).main_loop(t.steps, stages).wait(empty);
   producer.copy(tokens, t.token_bytes, full).copy(weights, t.weight_bytes, full).end().end();
@@ -350,7 +328,7 @@ KernelProgram marlin_product(const GroupedProduct& product, const DeviceSpec& de
   KernelProgram program = base(t, "Marlin", 1);
   program.rings = {{"full", static_cast<int>(2 * warps), 2, 0, 0}, {"all", static_cast<int>(warps), 0, 0, 0}};
   program.shared_memory = Bytes(stages * (t.token_room + t.weight_bytes) + 2 * t.result_bytes);
-  make_persistent(program, t.tiles, device);
+  program.blocks = persistent_blocks(t.tiles, device.sm.count);
   Code copy;
   copy.alu(ceil_div(t.token_room + t.weight_bytes, warps * warp_bytes) * 3);
   copy.copy(tokens, std::max<std::int64_t>(t.token_bytes / warps, 1), full).copy(weights, t.weight_bytes / warps, full);

@@ -10,18 +10,14 @@
 #include <utility>
 
 #include "hw_models/kernels/tensor_bytes.hpp"
-#include "hw_models/programs/code.hpp"
 #include "hw_models/programs/streaming_program.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom {
 
 namespace {
 
 enum Streams { a, b, c, parameters };
-constexpr std::int64_t most_staged = 32LL * 1024;  // of results on their way out
-constexpr std::int64_t warp_bytes = 512;           // that one instruction of a warp moves at most: 16 a lane
-constexpr std::int64_t product_bytes = 32;         // depth of one product
-constexpr std::int64_t wavefront = 128;
 
 // One tile of one SM, and how many of them there are.
 struct Tiling {
@@ -68,10 +64,6 @@ Tiling tiling_of(const ServingGemmKernel& kernel, const GemmShape& shape, const 
   return t;
 }
 
-std::int64_t filled(std::int64_t bytes, double fill) {
-  return std::max<std::int64_t>(std::llround(static_cast<double>(bytes) * fill), 1);
-}
-
 int stages_that_fit(const Tiling& t, std::int64_t beside) {
   constexpr std::int64_t most = 16;
   if (t.kernel.stages > 0) return t.kernel.stages;
@@ -115,16 +107,6 @@ Instruction product(const Tiling& t, Op op, std::int64_t m, std::int64_t n, std:
   return {.op = op, .count = count, .m = static_cast<int>(m), .n = static_cast<int>(n), .k = t.depth, .type = t.type};
 }
 
-// Arguments, indices that wait for one another, a descriptor.
-Code start(std::int64_t indices, bool has_descriptor) {
-  const Instruction read{.op = Op::load, .bytes = 64, .stream = parameters, .waits = true};
-  Code code;
-  code.add(read).add({.op = Op::alu, .count = indices, .waits = true});
-  return has_descriptor ? code.add(read) : code;
-}
-constexpr std::int64_t tma_indices = 60;
-constexpr std::int64_t pointer_indices = 150;
-
 // A warp's share of the results: times the scales of its row and column, converted two at a time, to shared memory.
 Code epilogue(const Tiling& t, std::int64_t share) {
   const std::int64_t elements = ceil_div(t.m * t.n, share * 32);
@@ -141,11 +123,8 @@ std::int64_t hand_out(KernelProgram& program, const Tiling& t) {
   }
   const std::int64_t cluster = std::int64_t{t.kernel.cluster_m} * t.kernel.cluster_n;
   const std::int64_t sms = std::max<std::int64_t>(t.device.sm.count / cluster * cluster, 1);
-  const std::int64_t blocks = std::min(t.tiles, sms);
-  const std::int64_t most = ceil_div(t.tiles, blocks);
-  if (t.tiles % blocks > 0) program.blocks.push_back({t.tiles % blocks, most});
-  program.blocks.push_back({blocks - t.tiles % blocks, t.tiles / blocks});
-  return most;
+  program.blocks = persistent_blocks(t.tiles, sms);
+  return program.blocks.front().turns;
 }
 
 // ---- mma ----------------------------------------------------------------------------------------------------------
@@ -170,7 +149,7 @@ KernelProgram warp_products(const ServingGemmKernel& kernel, const Tiling& t) {
   for (std::int64_t i = 0; i < std::max<std::int64_t>(t.products / slices, 1); ++i) {
     multiply.shared_load((wm + wn) * product_bytes).add(product(t, Op::mma, 16, 8, wm / 16 * (wn / 8)));
   }
-  Code code = start(pointer_indices, false);
+  Code code = kernel_start(parameters, pointer_indices, false);
   for (std::int64_t i = 0; i < ahead; ++i) code.add(copy);
   if (t.steps > ahead) {
     code.main_loop(t.steps - ahead, stages).wait(full).sync(all).add(copy).add(multiply).end();
@@ -227,7 +206,7 @@ KernelProgram group_products(const ServingGemmKernel& kernel, const Tiling& t) {
   const std::int64_t most = hand_out(program, t);
   const int sets = kernel.takes_turns && most > 1 ? 2 : 1;  // of warp groups with tiles of their own
 
-  Code producer = start(tma_indices, true);
+  Code producer = kernel_start(parameters, tma_indices, true);
   std::vector<Code> consumers(sets);
   for (int set = 0; set < sets; ++set) {
     program.rings.push_back({fmt::format("full {}", set), 2, 2, 0, 0});
@@ -247,7 +226,7 @@ KernelProgram group_products(const ServingGemmKernel& kernel, const Tiling& t) {
     producer.end();
   }
   for (int set = 0; set < sets; ++set) {
-    Code& consumer = consumers[set] = start(tma_indices, false);
+    Code& consumer = consumers[set] = kernel_start(parameters, tma_indices, false);
     consumer.main_loop((most - set + sets - 1) / sets, 1);
     consumer.add(products_of_tile(t, 3 * set, 3 * set + 1, rows_of_64, warps, stages));
     consumer.add(epilogue(t, warps)).sync(3 * set + 2).store_tile(c, t.c_bytes / warps).end();
@@ -264,14 +243,9 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
   const int accumulators = t.n * 2 <= t.device.sm.tensor_memory_columns ? 2 : 1;
   const std::int64_t staged = std::min(t.c_bytes, most_staged);
   const int stages = stages_that_fit(t, staged);
-  enum { full, empty, result, drained, group };
-  constexpr int epilogue_warps = 4;
+  using enum TensorMemoryRing::Place;
   KernelProgram program = base(t, "tcgen05");
-  program.rings = {{"full", 2, 2, 0, 0},
-                   {"empty", 1, 0, 1, stages},
-                   {"result", 1, 0, 1, 0},
-                   {"drained", epilogue_warps, 0, 0, accumulators},
-                   {"group", epilogue_warps, 0, 0, 0}};
+  program.rings = tensor_memory_rings(stages, accumulators);
   program.shared_memory = Bytes(stages * (t.a_bytes + t.b_bytes) + staged);
   program.tensor_columns =
       static_cast<int>(std::min<std::int64_t>(t.n * accumulators, t.device.sm.tensor_memory_columns));
@@ -283,20 +257,18 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
   const double again = bits(t.type) < 8 ? with_scales(t.type) - 1 : 0;
   products.bytes = std::llround(static_cast<double>(t.a_bytes + t.b_bytes) * (1 + again)) / t.products;
   products.ring = empty;
-  Instruction commit = product(t, Op::tcgen05, 0, 0, 1);
-  commit.ring = result;
+  const Instruction commit = commit_to(result, t.type, t.depth);
   // [guessed] clusters meet before the first copy, once their barriers and tensor memory are there: two round trips.
-  Code producer = start(tma_indices, true);
+  Code producer = kernel_start(parameters, tma_indices, true);
   if (kernel.cluster_m * kernel.cluster_n > 1) {
-    producer.add({.op = Op::load, .count = 1, .bytes = 64, .stream = parameters, .waits = true});
-    producer.add({.op = Op::load, .count = 1, .bytes = 64, .stream = parameters, .waits = true});
+    producer.add(parameter_read(parameters)).add(parameter_read(parameters));
   }
   producer.main_loop(0, accumulators).main_loop(t.steps, stages).wait(empty);
   producer.copy(a, filled(t.a_bytes, t.a_fill), full).copy(b, filled(t.b_bytes, t.b_fill), full).end().end();
-  Code issuer = start(tma_indices, false);
+  Code issuer = kernel_start(parameters, tma_indices, false);
   issuer.main_loop(0, accumulators).wait(drained).main_loop(t.steps, stages).wait(full);
   issuer.add(products).end().add(commit).end();
-  Code results = start(tma_indices, true);
+  Code results = kernel_start(parameters, tma_indices, true);
   // A part of 32 columns after the other: out of tensor memory, scaled, to shared memory, on its way.
   constexpr std::int64_t part_columns = 32;
   const std::int64_t parts = ceil_div(t.n, part_columns);
@@ -305,9 +277,7 @@ KernelProgram block_products(const ServingGemmKernel& kernel, const Tiling& t) {
   results.tensor_load(t.m * t.n * 4 / epilogue_warps / parts).fma(2 * elements).alu(ceil_div(elements, 2));
   results.shared_store(t.c_bytes / epilogue_warps / parts).sync(group);
   results.store_tile(c, t.c_bytes / epilogue_warps / parts).end().arrive(drained).end();
-  program.roles = {{"epilogue", epilogue_warps, 168, results.list()},
-                   {"producer", 1, 64, producer.list()},
-                   {"issuer", 1, 64, issuer.list()}};
+  program.roles = tensor_memory_roles(results, producer, issuer);
   return program;
 }
 

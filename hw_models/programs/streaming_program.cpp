@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw_models/programs/code.hpp"
+#include "hw_models/programs/tile_parts.hpp"
 
 namespace warploom {
 
@@ -13,7 +13,6 @@ namespace {
 
 constexpr double lanes = 32;
 constexpr double widest = 16;               // bytes of a lane's load
-constexpr std::int64_t wavefront = 128;     // bytes that shared memory and L1 move at once
 constexpr std::int64_t setup = 12;          // instructions: block and thread indices, sizes, first addresses
 constexpr double loop_instructions = 2;     // of a turn: counter and branch
 constexpr double address_instructions = 1;  // of an access

@@ -305,7 +305,7 @@ void Sm::leave_turn(Warp& warp, double now) {
   const bool has_skipped = repeated && skip_turns(turn.depth, warp.block, *repeated, now);
   if (has_skipped) {
     rotation.restart((is_alone_ ? now : warp.ready) + skipped_, counts_);
-  } else if (const Warp* fastest = leader(turn.depth, warp); fastest != &warp) {
+  } else if (const Warp* fastest = fastest_like(warp, turn.depth); fastest != &warp) {
     rotation.follow(fastest, now + skipped_, counts_);
   }
   if (rotation.begins()) mark_turns(turn.depth);

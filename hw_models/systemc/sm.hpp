@@ -110,7 +110,7 @@ class Sm : public sc_core::sc_module {
   Others others(int depth);
   void mark_turns(int depth);
   // The like of this warp in the block that is fastest in the loops of this depth: the one to watch.
-  const Warp* leader(int depth, const Warp& warp) const;
+  const Warp* fastest_like(const Warp& warp, int depth) const;
   // They say whether they skipped any.
   bool skip_turns(int depth, const Block* leader, const Repeated& repeated, double now);
   bool skip_waves(const Repeated& repeated);

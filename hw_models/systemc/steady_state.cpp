@@ -86,7 +86,7 @@ void Sm::mark_turns(int depth) {
   }
 }
 
-const Warp* Sm::leader(int depth, const Warp& warp) const {
+const Warp* Sm::fastest_like(const Warp& warp, int depth) const {
   constexpr double faster = 2;
   const Block* chosen = warp.block;
   for (const auto& block : blocks_) {

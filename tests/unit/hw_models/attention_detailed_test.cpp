@@ -14,6 +14,7 @@
 #include "hw_models/programs/attention_work.hpp"
 #include "hw_models/programs/code.hpp"
 #include "hw_models/programs/mla_program.hpp"
+#include "tests/unit/hw_models/detailed_fixture.hpp"
 #include "tests/unit/hw_models/devices.hpp"
 
 namespace warploom {
@@ -24,12 +25,7 @@ using testing::a100;
 using testing::device_from;
 using testing::h100;
 
-class DetailedAttention : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_detailed_model()) GTEST_SKIP() << "SystemC is missing";
-  }
-};
+class DetailedAttention : public testing::WithDetailedModel {};
 
 AttentionShape prefill(std::int64_t batch, std::int64_t heads, std::int64_t length, std::int64_t head_dim = 128) {
   AttentionShape shape;

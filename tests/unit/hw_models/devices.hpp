@@ -23,6 +23,10 @@ inline DeviceSpec a100(const std::vector<std::string>& overrides = {}) {
   return device_from("use: a100_sxm\n", overrides);
 }
 
+inline DeviceSpec b200(const std::vector<std::string>& overrides = {}) {
+  return device_from("use: b200_sxm\n", overrides);
+}
+
 // What the reader says of a device file; empty when it is well.
 inline std::string mistakes_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
   try {

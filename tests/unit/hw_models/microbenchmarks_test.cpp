@@ -14,6 +14,7 @@
 #include "hw_models/detailed.hpp"
 #include "hw_models/detailed_timer.hpp"
 #include "hw_models/programs/program_text.hpp"
+#include "tests/unit/hw_models/detailed_fixture.hpp"
 #include "tests/unit/hw_models/devices.hpp"
 
 namespace warploom {
@@ -21,17 +22,11 @@ namespace {
 
 using namespace literals;
 using testing::a100;
+using testing::b200;
 using testing::device_from;
 using testing::h100;
 
-DeviceSpec b200() { return device_from("use: b200_sxm\n"); }
-
-class Microbenchmark : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_detailed_model()) GTEST_SKIP() << "SystemC is missing";
-  }
-};
+class Microbenchmark : public testing::WithDetailedModel {};
 
 DetailedResult run(const std::string& text, const DeviceSpec& device, const DetailedOptions& options = {}) {
   return simulate_detailed(parse_program(text, "test"), device, device.clock.max, options);

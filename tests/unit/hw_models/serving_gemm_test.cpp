@@ -16,6 +16,8 @@
 namespace warploom {
 namespace {
 
+using testing::b200;
+
 GemmShape served(std::int64_t m, std::int64_t n, std::int64_t k, DataType type = DataType::fp8) {
   return {.m = m, .n = n, .k = k, .input = type, .is_serving = true};
 }
@@ -25,8 +27,6 @@ GemmShape block_scaled(std::int64_t m, std::int64_t n, std::int64_t k) {
   shape.split_accumulator = true;
   return shape;
 }
-
-DeviceSpec b200() { return testing::device_from("use: b200_sxm\n"); }
 
 TEST(ServingGemm, FewTokensOnHopperShareTheirRowsAmongColumns) {
   const ServingGemmKernel one = serving_gemm_kernel(served(1, 8192, 8192), testing::h100());
