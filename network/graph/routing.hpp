@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways through a written-out network: the next links towards a device, and whole paths chosen among them.
+//
+// Equation: of the links out of a vertex, those whose far end is one hop nearer to the destination, by breadth-first
+// search from it through vertices that forward. Hashed ECMP: hop by hop the link of number hash(flow, vertex, seed) mod
+// count, so that one flow keeps its path and flows collide as on real fabrics. Even split: every link of the set gets
+// an equal share. Source: RFC 2992 (ECMP by hash); splitmix64 as the hash.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "network/graph/graph.hpp"
+
+namespace warploom {
+
+// Who sends what to whom; a queue pair or channel has a path of its own.
+struct FlowKey {
+  VertexId from = 0;
+  VertexId to = 0;
+  std::uint32_t channel = 0;
+};
+
+// A part of a flow's bytes on a link.
+struct EdgeShare {
+  EdgeId edge = 0;
+  double share = 1.0;
+  friend bool operator==(const EdgeShare&, const EdgeShare&) = default;
+};
+
+// Not to be shared between threads: remembers the distances to the destinations that were asked for.
+class Router {
+ public:
+  explicit Router(const NetworkGraph& graph) : graph_(graph) {}
+  virtual ~Router() = default;
+
+  // Links out of `at` that lead nearer to `to`, ascending; empty at `to`. Throws UserError that names both where no
+  // way leads there.
+  virtual void next(VertexId at, VertexId to, std::vector<EdgeId>& links);
+
+  std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed);
+  // All links of all shortest ways, each with its share, in the order of their distance from the start.
+  std::vector<EdgeShare> even_split(VertexId from, VertexId to);
+
+  const NetworkGraph& graph() const { return graph_; }
+
+ private:
+  const std::vector<std::uint16_t>& distances(VertexId to);
+
+  const NetworkGraph& graph_;
+  std::unordered_map<VertexId, std::vector<std::uint16_t>> distances_;  // in hops, to the key
+};
+
+}  // namespace warploom
