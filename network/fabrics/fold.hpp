@@ -36,6 +36,7 @@ struct Folding {
   std::vector<FoldedVariable> variables;
   // The variables of each traffic, [first, last).
   std::vector<std::pair<VariableId, VariableId>> of_traffic;
+  std::int64_t units_per_flow = warploom::units_per_flow;  // what `Share::units` count in
   int rounds = 0;
   std::size_t tree_vertices = 0;
 };
