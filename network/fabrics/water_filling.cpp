@@ -13,7 +13,10 @@ WaterFilling::WaterFilling(const Folding& folding)
     : folding_(folding), units_per_flow_(static_cast<double>(folding.units_per_flow)), links_(folding.links.size()) {}
 
 void WaterFilling::begin() {
-  ++epoch_;
+  if (++epoch_ == 0) {
+    for (Link& link : links_) link.epoch = 0;
+    ++epoch_;
+  }
   open_.clear();
 }
 
@@ -75,25 +78,30 @@ void WaterFilling::push(LinkClassId id, double key) {
   std::ranges::push_heap(heap_, std::greater{});
 }
 
-LinkClassId WaterFilling::pop() {
+const WaterFilling::Entry* WaterFilling::first_entry() const {
+  const bool has_sorted = next_sorted_ < sorted_.size();
+  if (!heap_.empty() && (!has_sorted || heap_.front() < sorted_[next_sorted_])) return &heap_.front();
+  return has_sorted ? &sorted_[next_sorted_] : nullptr;
+}
+
+void WaterFilling::pop() {
+  if (next_sorted_ < sorted_.size() && first_entry() == &sorted_[next_sorted_]) {
+    ++next_sorted_;
+    return;
+  }
   std::ranges::pop_heap(heap_, std::greater{});
-  const LinkClassId id = heap_.back().second;
   heap_.pop_back();
-  return id;
 }
 
 // Of links on which something rises.
 double WaterFilling::lowest_level() {
-  while (!heap_.empty()) {
-    const auto [key, id] = heap_.front();
+  while (const Entry* entry = first_entry()) {
+    const auto [key, id] = *entry;
     const Link& link = links_[id];
-    if (link.rising > 0 && key == link.key) {
-      if (link.level == key) return key;
-      pop();
-      push(id, link.level);
-    } else {
-      pop();
-    }
+    const bool is_current = link.rising > 0 && key == link.key;
+    if (is_current && link.level == key) return key;
+    pop();
+    if (is_current) push(id, link.level);
   }
   return unlimited;
 }
@@ -114,16 +122,18 @@ void WaterFilling::freeze(std::span<Job> jobs, std::uint32_t index, double level
 }
 
 void WaterFilling::take_full(std::span<Job> jobs, double level) {
-  while (!heap_.empty() && heap_.front().first <= level) {
-    const double key = heap_.front().first;
-    const LinkClassId id = pop();
+  while (const Entry* entry = first_entry()) {
+    const auto [key, id] = *entry;
+    if (key > level) return;
+    pop();
     Link& link = links_[id];
     if (link.rising == 0 || key != link.key) continue;
     if (link.level > level) {
       push(id, link.level);
       continue;
     }
-    link.full_at = level;
+    link.is_full = true;
+    link.level = level;
     for (std::uint32_t i = 0; i < link.job_count; ++i) freeze(jobs, jobs_of_links_[link.first_job + i], level, id);
   }
 }
@@ -140,7 +150,7 @@ void WaterFilling::settle(double level) {
     link.frozen += static_cast<double>(link.freezing) / units_per_flow_ * level;
     link.rising -= link.freezing;
     link.freezing = 0;
-    if (link.rising == 0) continue;
+    if (link.rising == 0 || link.is_full) continue;
     link.level = level_of(link);
     if (link.level < link.key) push(id, link.level);  // by rounding
   }
@@ -158,13 +168,15 @@ void WaterFilling::fill(std::span<Job> jobs) {
   }
   std::ranges::sort(limits_);
   heap_.clear();
+  sorted_.clear();
+  next_sorted_ = 0;
   for (const LinkClassId id : open_) {
     Link& link = links_[id];
     if (link.rising == 0) continue;
     link.level = link.key = level_of(link);
-    heap_.emplace_back(link.key, id);
+    sorted_.emplace_back(link.key, id);
   }
-  std::ranges::make_heap(heap_, std::greater{});
+  std::ranges::sort(sorted_);
   double level = 0;
   while (rising_ > 0) {
     while (next_limit_ < limits_.size() && is_frozen_[limits_[next_limit_].second]) ++next_limit_;

@@ -4,8 +4,8 @@
 //
 // Equation, a link: level = (capacity - sum over frozen (flows x rate)) / (sum over rising flows). The sums are whole
 // units a level, multiplied once, so that a folded and an unfolded network give bit-identical rates. The next link to
-// fill comes from a heap: a level only rises (but for rounding), so that an entry may wait until it surfaces; O(path
-// length x log links) a job. Source: Bertsekas and Gallager, Data Networks, section 6.5.2.
+// fill comes from a sorted list and a heap: a level only rises (but for rounding), so that an entry may wait until it
+// surfaces; O(path length x log links) a job. Source: Bertsekas and Gallager, Data Networks, section 6.5.2.
 #pragma once
 
 #include <cstdint>
@@ -46,21 +46,22 @@ class WaterFilling {
   }
   void fill(std::span<Job> jobs);
   // The level at which an open link became full; unlimited if it did not.
-  double full_at(LinkClassId link) const { return links_[link].full_at; }
+  double full_at(LinkClassId link) const { return links_[link].is_full ? links_[link].level : unlimited; }
 
  private:
-  struct Link {
-    std::uint64_t epoch = 0;
+  // One cache line.
+  struct alignas(64) Link {
+    std::uint32_t epoch = 0;
+    bool counts_background = true;
+    bool is_full = false;
     std::int64_t rising = 0;    // units
     std::int64_t freezing = 0;  // units, in this round
     double capacity = 0;
     double frozen = 0;  // bytes a second
-    double level = 0;
-    double key = 0;  // of its entry in the heap, never above its level
-    double full_at = unlimited;
+    double level = 0;   // once full, the level at which it was
+    double key = 0;     // of its waiting entry, never above its level
     std::uint32_t first_job = 0;
     std::uint32_t job_count = 0;
-    bool counts_background = true;
   };
   using Entry = std::pair<double, LinkClassId>;
 
@@ -70,7 +71,8 @@ class WaterFilling {
   void list_jobs(std::span<Job> jobs);
   double level_of(const Link& link) const;
   void push(LinkClassId id, double key);
-  LinkClassId pop();
+  const Entry* first_entry() const;
+  void pop();
   double lowest_level();
   void take_full(std::span<Job> jobs, double level);
   void take_limited(std::span<Job> jobs, double level);
@@ -80,10 +82,12 @@ class WaterFilling {
   const Folding& folding_;
   double units_per_flow_;
   std::vector<Link> links_;
-  std::uint64_t epoch_ = 0;
+  std::uint32_t epoch_ = 0;
   std::vector<LinkClassId> open_;
   std::vector<std::uint32_t> jobs_of_links_;
-  std::vector<Entry> heap_;
+  std::vector<Entry> sorted_;  // as all began, ascending
+  std::size_t next_sorted_ = 0;
+  std::vector<Entry> heap_;                               // of those whose levels have changed
   std::vector<std::pair<double, std::uint32_t>> limits_;  // ascending
   std::size_t next_limit_ = 0;
   std::vector<LinkClassId> touched_;
