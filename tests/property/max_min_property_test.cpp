@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "network/fabrics/graph_fold.hpp"
 #include "network/fabrics/local_repair.hpp"
 
 namespace warploom {
@@ -139,6 +140,100 @@ TEST(MaxMinProperty, FewFlowsAreSolvedToTheBit) {
   Seen seen;
   for (std::uint64_t seed = 1000; seed < 1100 && !HasFailure(); ++seed) play(seed, 1000, seen);
   EXPECT_GE(seen.to_the_bit * 10000, seen.rates * 9999);  // parts that are not connected may differ by rounding
+}
+
+// A connected network of 12 to 40 devices that forward, of a few rates, some of its links weakened: random, a ring with
+// chords, or a grid, where much is alike.
+NetworkGraph random_graph(Random& random) {
+  NetworkGraph graph;
+  const auto devices = static_cast<std::uint32_t>(12 + random.below(28));
+  graph.add({"device", VertexKind::device, 0, devices, true});
+  std::vector<std::uint16_t> kinds;
+  for (const double rate : {10e9, 25e9}) {
+    LinkKind kind;
+    kind.name = "wire";
+    kind.rate = Bandwidth(rate);
+    kinds.push_back(graph.add(kind));
+  }
+  for (VertexId v = 0; v < devices; ++v) graph.connect(v, (v + 1) % devices, kinds[0]);
+  const std::size_t shape = random.below(3);
+  for (VertexId v = 0; v < devices; ++v) {
+    if (shape == 1) graph.connect(v, (v + 4) % devices, kinds[1]);
+    const auto to = static_cast<VertexId>(random.below(devices));
+    if (shape == 2 && to != v) graph.connect(v, to, kinds[random.below(2)]);
+  }
+  if (random.below(3) == 0) graph.set_health(static_cast<LinkIndex>(random.below(graph.links().size())), 0.5);
+  graph.finish();
+  return graph;
+}
+
+// Instances as one group, and a group each: the same rates, max-min fair.
+TEST(MaxMinProperty, GraphsFoldWithoutChangingARate) {
+  int folded = 0;
+  for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    Random random(seed);
+    const NetworkGraph graph = random_graph(random);
+    Router router(graph);
+    const std::int64_t devices = graph.device_count();
+    std::vector<Group> groups;
+    std::vector<Traffic> traffic;
+    for (std::size_t k = 0; k < 1 + random.below(3); ++k) {
+      const auto members = static_cast<std::int64_t>(2 + random.below(4));
+      const auto stride = static_cast<std::int64_t>(1 + random.below(2));
+      const std::int64_t starts = devices - (members - 1) * stride;
+      const FlowPattern patterns[] = {FlowPattern::ring, FlowPattern::chain, FlowPattern::all_pairs, FlowPattern::pair};
+      const FlowPattern pattern = patterns[random.below(4)];
+      Group group;
+      group.members.digits = {{pattern == FlowPattern::pair ? 2 : members, stride}};
+      group.instances = {{0, {{starts, 1}}}};
+      traffic.push_back({pattern, static_cast<GroupId>(groups.size())});
+      groups.push_back(group);
+    }
+    std::vector<Group> single_groups;
+    std::vector<Traffic> single_traffic;
+    std::vector<std::size_t> origin;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (std::int64_t i = 0; i < groups[g].instances[0].size(); ++i) {
+        single_traffic.push_back({traffic[g].pattern, static_cast<GroupId>(single_groups.size())});
+        single_groups.push_back({groups[g].members, {{i, {}}}});
+        origin.push_back(g);
+      }
+    }
+    GraphFoldOptions options;
+    options.paths.kind = random.below(2) == 0 ? PathChoice::Kind::even_split : PathChoice::Kind::hashed;
+    options.paths.queue_pairs = static_cast<int>(1 + random.below(3));
+    options.paths.seed = seed;
+    const auto solve = [](const Folding& folding) {
+      std::vector<WaterFilling::Job> jobs;
+      for (VariableId v = 0; v < folding.variables.size(); ++v) jobs.push_back({v});
+      WaterFilling(folding).solve(jobs);
+      return jobs;
+    };
+    const Folding all = fold_graph(graph, router, groups, traffic, options);
+    const Folding single = fold_graph(graph, router, single_groups, single_traffic, options);
+    const auto folded_jobs = solve(all);
+    const auto single_jobs = solve(single);
+    ASSERT_NO_FATAL_FAILURE(expect_max_min(single, single_jobs)) << "seed " << seed;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::vector<double> rates;
+      for (std::size_t v = 0; v < single_jobs.size(); ++v) {
+        if (origin[v] == g) rates.push_back(single_jobs[v].rate);
+      }
+      // Each of the classes' rates is one of theirs, and each of theirs is a class's.
+      const auto [first, last] = all.of_traffic[g];
+      for (VariableId v = first; v < last; ++v) {
+        EXPECT_TRUE(
+            std::ranges::any_of(rates, [&](double r) { return std::abs(r - folded_jobs[v].rate) <= 1e-12 * r; }));
+      }
+      for (const double rate : rates) {
+        bool is_known = false;
+        for (VariableId v = first; v < last; ++v) is_known |= std::abs(rate - folded_jobs[v].rate) <= 1e-12 * rate;
+        EXPECT_TRUE(is_known) << "seed " << seed << " rate " << rate;
+      }
+    }
+    folded += all.variables.size() < single.variables.size() ? 1 : 0;
+  }
+  EXPECT_GT(folded, 20);
 }
 
 }  // namespace
