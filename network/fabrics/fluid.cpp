@@ -56,6 +56,7 @@ void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic
   }
   folding_ = std::make_unique<Folding>(fold_(groups, distinct));
   rates_ = std::make_unique<LocalRepair>(*folding_);
+  carried_.assign(folding_->links.size(), 0);
   counters_.link_classes = folding_->links.size();
   counters_.variables = folding_->variables.size();
 }
@@ -77,6 +78,7 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   }
   BundleState& state = bundles_[id];
   state.token = token;
+  state.bytes_per_flow = static_cast<double>(bundle.bytes_per_flow.count());
   state.flow_limit = bundle.flow_limit.value();
   state.limit = 0;
   state.alike = true;
@@ -103,7 +105,7 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
     flow.variable = variable;
     flow.bundle = id;
     flow.rate = 0;
-    flow.remaining = static_cast<double>(bundle.bytes_per_flow.count());
+    flow.remaining = state.bytes_per_flow;
     flow.updated = engine_.now();
     state.flows.push_back(slot);
   }
@@ -177,6 +179,8 @@ void FluidFabric::end_flow(std::uint32_t slot) {
   if (rates_->has_changes()) schedule_solve();
   const BundleId id = flows_[slot].bundle;
   BundleState& bundle = bundles_[id];
+  for (const Share& share : folding_->variables[flows_[slot].variable].links)
+    carried_[share.id] += static_cast<double>(share.units) * bundle.bytes_per_flow;
   if (bundle.last_end && *bundle.last_end != engine_.now()) bundle.alike = false;
   bundle.last_end = engine_.now();
   if (--bundle.open == 0) end_bundle(id);
@@ -189,6 +193,19 @@ void FluidFabric::end_bundle(BundleId id) {
   const bool alike = bundle.alike;
   free_bundles_.push_back(id);
   listener_.on_bundle_done(token, alike);
+}
+
+BusiestLink FluidFabric::busiest_link(Time duration) const {
+  BusiestLink busiest;
+  if (!folding_ || duration <= Time::zero()) return busiest;
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const FoldedLink& link = folding_->links[i];
+    const double bytes = carried_[i] / static_cast<double>(folding_->units_per_flow);
+    const double load = bytes / (link.capacity * duration.seconds());
+    // Sums of the same in another order are no difference.
+    if (load > busiest.load * (1 + 1e-9)) busiest = {folding_->kinds[link.kind], load};
+  }
+  return busiest;
 }
 
 std::vector<FluidFabric::Running> FluidFabric::running() const {

@@ -43,6 +43,7 @@ class FluidFabric final : public Fabric, public EventSink {
   BundleId start(const Bundle& bundle, std::uint64_t token) override;
   void limit(BundleId bundle, Bandwidth rate) override;
   FabricCounters counters() const override { return counters_; }
+  BusiestLink busiest_link(Time duration) const override;
 
   // For tests: what runs now and how fast.
   struct Running {
@@ -67,6 +68,7 @@ class FluidFabric final : public Fabric, public EventSink {
   };
   struct BundleState {
     std::uint64_t token = 0;
+    double bytes_per_flow = 0;
     double flow_limit = 0;  // 0: none
     double limit = 0;
     std::uint32_t open = 0;
@@ -89,6 +91,7 @@ class FluidFabric final : public Fabric, public EventSink {
   BundleListener& listener_;
   std::unique_ptr<Folding> folding_;
   std::unique_ptr<LocalRepair> rates_;
+  std::vector<double> carried_;  // bytes of one link of each class, by flows that have ended
   std::map<std::pair<FlowPattern, GroupId>, std::size_t> traffic_ids_;
   FabricCounters counters_;
 

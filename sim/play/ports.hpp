@@ -122,6 +122,12 @@ struct FabricCounters {
   std::size_t variables = 0;  // rate variables that the known traffic folds into
 };
 
+// Of all links the kind of the one that was used most, and the share of its capacity that it carried on average.
+struct BusiestLink {
+  std::string name;  // "nvlink", "nic", "leaf"; empty: none was used
+  double load = 0;
+};
+
 // One run's network. Events go through the engine; `listener` hears the ends.
 class Fabric {
  public:
@@ -133,6 +139,8 @@ class Fabric {
   // From now on every flow of the bundle goes at most at `rate` (a device's memory is shared); 0 lifts it.
   virtual void limit(BundleId bundle, Bandwidth rate) = 0;
   virtual FabricCounters counters() const = 0;
+  // By the bundles that have ended, over `duration`.
+  virtual BusiestLink busiest_link(Time /*duration*/) const { return {}; }
 };
 
 using FabricFactory = std::function<std::unique_ptr<Fabric>(Engine&, BundleListener&)>;
