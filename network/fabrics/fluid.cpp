@@ -23,11 +23,15 @@ void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic
   for (const auto& one : traffic) {
     // Groups of equal content, as programs have them for several calls, are one traffic.
     const auto known = std::ranges::find_if(distinct, [&](const Traffic& other) {
-      return other.pattern == one.pattern && (other.group == one.group || groups[other.group] == groups[one.group]);
+      if (other.pattern != one.pattern || (other.group != one.group && groups[other.group] != groups[one.group]))
+        return false;
+      Traffic same = one;
+      same.group = other.group;
+      return same == other;
     });
     const auto id = static_cast<std::size_t>(known - distinct.begin());
     if (known == distinct.end()) distinct.push_back(one);
-    traffic_ids_.emplace(std::pair{one.pattern, one.group}, id);
+    traffic_ids_.emplace(one, id);
   }
   folding_ = std::make_unique<Folding>(fold(*topology_, groups, distinct));
   filling_ = std::make_unique<WaterFilling>(*folding_);
@@ -38,7 +42,7 @@ void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic
 }
 
 BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
-  const auto traffic = traffic_ids_.find({bundle.traffic.pattern, bundle.traffic.group});
+  const auto traffic = traffic_ids_.find(bundle.traffic);
   WARPLOOM_CHECK(traffic != traffic_ids_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.traffic.pattern == FlowPattern::pair || bundle.coupled == is_coupled(bundle.traffic.pattern),
                  "all but pairs are coupled");

@@ -83,7 +83,7 @@ class FluidFabric final : public Fabric, public EventSink {
   BundleListener& listener_;
   std::unique_ptr<Folding> folding_;
   std::unique_ptr<WaterFilling> filling_;
-  std::map<std::pair<FlowPattern, GroupId>, std::size_t> traffic_ids_;
+  std::map<Traffic, std::size_t> traffic_ids_;
   FabricCounters counters_;
 
   std::vector<Flow> flows_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "network/fabrics/axis.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -86,9 +87,9 @@ Refiner::Refiner(const Topology& topology, std::span<const Group> groups, std::s
     : topology_(topology), tree_(topology) {
   for (std::size_t t = 0; t < traffic.size(); ++t) {
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
-    const Group& group = groups[traffic[t].group];
+    const Group group = require_lines(traffic[t].axis, groups[traffic[t].group]);
     require_ranks(group);
-    shapes_.emplace_back(traffic[t].pattern, group, topology);
+    shapes_.emplace_back(traffic[t], group, topology);
     if (group.member_count() == 1) continue;
     Variables variables;
     variables.traffic = t;
