@@ -81,7 +81,8 @@ CollectiveRegistry collective_registry() {
   r.add<RingReduce>("ring_reduce", "pieces up a chain to member 0, reduced on the way");
   r.add<DirectGather>("direct_gather", "every rank sends its part to member 0");
   r.add<DirectScatter>("direct_scatter", "member 0 sends every rank its part");
-  r.add<CollnetDirect>("collnet_direct_all_reduce", "summed in the network's switches, one step to every card's device");
+  r.add<CollnetDirect>("collnet_direct_all_reduce",
+                       "summed in the network's switches, one step to every card's device");
   r.add<CollnetChain>("collnet_chain_all_reduce", "summed in the network's switches, chains inside the nodes");
   r.add<Pat<all_gather>>("pat_all_gather", "a binomial tree for every part, messages of bounded size");
   r.add<Pat<reduce_scatter>>("pat_reduce_scatter", "a binomial tree for every part, messages of bounded size");

@@ -31,8 +31,9 @@ enum class Algorithm : std::uint8_t {
   msccl,  // a plan from a file
 };
 inline constexpr std::array<std::string_view, 18> algorithm_name_list{
-    "ring",   "tree",     "nvls", "nvls_tree", "hierarchical", "direct", "hierarchical_3d", "halving_doubling", "bruck",
-    "pairwise", "mesh", "nhr",  "pipeline",  "pat",          "collnet_direct", "collnet_chain", "pxn", "msccl"};
+    "ring",  "tree",     "nvls", "nvls_tree", "hierarchical", "direct", "hierarchical_3d", "halving_doubling",
+    "bruck", "pairwise", "mesh", "nhr",       "pipeline",     "pat",    "collnet_direct",  "collnet_chain",
+    "pxn",   "msccl"};
 constexpr std::string_view name(Algorithm algorithm) {
   return algorithm_name_list[static_cast<std::size_t>(algorithm)];
 }

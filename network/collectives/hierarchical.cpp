@@ -21,8 +21,7 @@ bool is_hierarchy_possible(const Setting& setting, Protocol protocol, int depth)
 
 Plan hierarchical_plan(const Setting& setting, Protocol protocol, int depth) {
   const CollectiveKind kind = setting.call.kind;
-  return round_plan(setting, protocol,
-                    phases_of(hierarchy(levels_of(setting, depth), kind), kind, setting.call.bytes));
+  return round_plan(setting, protocol, phases_of(hierarchy(levels_of(setting, depth), kind), kind, setting.call.bytes));
 }
 
 }  // namespace warploom::detail

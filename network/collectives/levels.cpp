@@ -79,8 +79,7 @@ std::vector<Pass> passes_of(std::size_t levels, CollectiveKind kind) {
     return passes;
   }
   if (kind == CollectiveKind::reduce_scatter || is_whole) {
-    for (std::size_t i = 0; i + (is_whole ? 1 : 0) < levels; ++i)
-      passes.push_back({i, CollectiveKind::reduce_scatter});
+    for (std::size_t i = 0; i + (is_whole ? 1 : 0) < levels; ++i) passes.push_back({i, CollectiveKind::reduce_scatter});
   }
   if (is_whole) passes.push_back({levels - 1, CollectiveKind::all_reduce});
   if (kind == CollectiveKind::all_gather || is_whole) {
@@ -99,8 +98,8 @@ std::vector<Phase> phases_of(const std::vector<Level>& levels, CollectiveKind ki
     if (members < 2) continue;
     const bool is_exchange = kind == CollectiveKind::all_to_all;
     const auto parts = static_cast<double>((is_exchange ? 1 : level.axis.stride) * members);
-    phases.push_back({level.algorithm->rounds(pass.kind, members), level.axis,
-                      static_cast<double>(bytes.count()) / parts});
+    phases.push_back(
+        {level.algorithm->rounds(pass.kind, members), level.axis, static_cast<double>(bytes.count()) / parts});
   }
   return phases;
 }

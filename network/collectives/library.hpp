@@ -135,7 +135,8 @@ struct CollnetSpec {
 
   static auto fields() {
     return field_list(
-        field("enabled", &CollnetSpec::enabled, "whether the switches can add (SHARP) and the library uses it").optional(),
+        field("enabled", &CollnetSpec::enabled, "whether the switches can add (SHARP) and the library uses it")
+            .optional(),
         field("hop", &CollnetSpec::hop, "direct: a step inside a node").optional(),
         field("network_hop", &CollnetSpec::network_hop, "direct: through the switches and back").optional(),
         field("chain_hop", &CollnetSpec::chain_hop, "chain: a step inside a node").optional(),
@@ -148,12 +149,9 @@ enum class LevelAlgorithm : std::uint8_t { none, ring, mesh, halving_doubling, n
 template <>
 struct EnumNames<LevelAlgorithm> {
   static constexpr std::pair<LevelAlgorithm, std::string_view> values[] = {
-      {LevelAlgorithm::none, "none"},
-      {LevelAlgorithm::ring, "ring"},
-      {LevelAlgorithm::mesh, "mesh"},
-      {LevelAlgorithm::halving_doubling, "halving_doubling"},
-      {LevelAlgorithm::nhr, "nhr"},
-      {LevelAlgorithm::nb, "nb"}};
+      {LevelAlgorithm::none, "none"}, {LevelAlgorithm::ring, "ring"},
+      {LevelAlgorithm::mesh, "mesh"}, {LevelAlgorithm::halving_doubling, "halving_doubling"},
+      {LevelAlgorithm::nhr, "nhr"},   {LevelAlgorithm::nb, "nb"}};
 };
 
 struct LevelsSpec {
@@ -165,8 +163,7 @@ struct LevelsSpec {
         field("node", &LevelsSpec::node,
               "inside a node, of calls between nodes (HCCL_ALGO level0); `none`: one algorithm over all ranks")
             .optional(),
-        field("beyond", &LevelsSpec::beyond,
-              "above the first switch between nodes (level2); `none`: as between nodes")
+        field("beyond", &LevelsSpec::beyond, "above the first switch between nodes (level2); `none`: as between nodes")
             .optional());
   }
 };
@@ -304,8 +301,11 @@ struct LibrarySpec {
             .optional(),
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
-        field("algorithm", &LibrarySpec::algorithm, "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO)").optional(),
-        field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)").optional(),
+        field("algorithm", &LibrarySpec::algorithm,
+              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO)")
+            .optional(),
+        field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)")
+            .optional(),
         field("node_channels", &LibrarySpec::node_channels,
               "rings in parallel inside a node, one SM each; 0: as the library's search finds")
             .optional()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // PAT, NCCL's parallel aggregated trees: a binomial tree for every rank's part, messages of bounded size.
 //
-// Equations: the rounds of NHR (rounds/nhr.hpp), far ones small; a round whose pieces do not fit one buffer of a channel
-// (the protocol's chunk) in all channels is sent in several messages, each with a latency of its own. Time: start +
-// messages x (hop or network_hop) + (n-1)/n B / rate. Source: NCCL 2.30.7 src/graph/tuning.cc, src/device/all_gather.h;
-// Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale" (arXiv:2506.20252). NCCL takes
-// it where a node has one member only (ncclPatEnable: nNodes == nRanks), under Simple; `pat` of the library turns it on.
+// Equations: the rounds of NHR (rounds/nhr.hpp), far ones small; a round whose pieces do not fit one buffer of a
+// channel (the protocol's chunk) in all channels is sent in several messages, each with a latency of its own. Time:
+// start + messages x (hop or network_hop) + (n-1)/n B / rate. Source: NCCL 2.30.7 src/graph/tuning.cc,
+// src/device/all_gather.h; Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale"
+// (arXiv:2506.20252). NCCL takes it where a node has one member only (ncclPatEnable: nNodes == nRanks), under Simple;
+// `pat` of the library turns it on.
 #pragma once
 
 #include "network/collectives/rounds/nhr.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls with a root, member 0: reduce down a chain; gather and scatter as grouped messages.
 //
-// Equations: reduce as the pipelined broadcast backwards (ring_broadcast.hpp). Gather, scatter: n - 1 messages of B / n,
-// all over the root's port and card: peer.hpp with n - 1 of them. Source: NCCL 2.30.7 src/collectives.cc (ncclGather,
-// ncclScatter are sends and receives), src/device/reduce.h.
+// Equations: reduce as the pipelined broadcast backwards (ring_broadcast.hpp). Gather, scatter: n - 1 messages of B /
+// n, all over the root's port and card: peer.hpp with n - 1 of them. Source: NCCL 2.30.7 src/collectives.cc
+// (ncclGather, ncclScatter are sends and receives), src/device/reduce.h.
 #pragma once
 
 #include "network/collectives/collective.hpp"

@@ -59,44 +59,69 @@ Bandwidth flow_rate(const Setting& setting, const ProtocolSpec& protocol, const 
   return rate;
 }
 
+ChannelUse channels_of(const Setting& setting, const ProtocolSpec& protocol) {
+  return channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
+}
+
 }  // namespace
 
-Plan round_plan(const Setting& setting, Protocol chosen, const std::vector<Phase>& phases) {
+Time call_start(const Setting& setting, Protocol chosen) {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
-  const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
+  return start_time(protocol, channels_of(setting, protocol));
+}
+
+Plan empty_plan(const Setting& setting, Protocol chosen, double share) {
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   Plan plan;
-  plan.sms = static_cast<int>(use.channels);
-  Time latency = start_time(protocol, use);
+  plan.sms = static_cast<int>(channels_of(setting, protocol).channels);
+  plan.hbm_bytes_per_wire_byte =
+      (setting.library.reduce_hbm_bytes * share + setting.library.copy_hbm_bytes * (1 - share)) / protocol.wire_bytes;
+  return plan;
+}
+
+PlanStep round_step(const Setting& setting, Protocol chosen, const Round& round, const Phase& phase) {
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
+  const auto repeats = static_cast<double>(round.repeats);
+  const double payload = phase.piece * static_cast<double>(round.pieces) * repeats;
+  Bundle bundle;
+  bundle.traffic = {round.pattern, setting.call.group, round.distance, phase.axis, nullptr};
+  const Reach reach = reach_of(bundle.traffic, setting.group, setting.topology);
+  PlanStep step;
+  step.latency = (reach.leaves_node ? network_step(setting, protocol) + reach.latency : protocol.hop) * repeats;
+  if (round.reduces && setting.library.reduce_rate.value() > 0) {
+    step.latency += Time::from_seconds(payload * static_cast<double>(round.fan) / setting.library.reduce_rate.value());
+  }
+  if (payload <= 0) return step;
+  bundle.coupled = is_coupled(round.pattern);
+  bundle.bytes_per_flow = Bytes(std::llround(payload * protocol.wire_bytes));
+  bundle.flow_limit =
+      flow_rate(setting, protocol, round, phase.axis, reach.leaves_node, channels_of(setting, protocol).channels) *
+      protocol.wire_bytes;
+  step.bundles.push_back(std::move(bundle));
+  return step;
+}
+
+Plan round_plan(const Setting& setting, Protocol chosen, const std::vector<Phase>& phases) {
+  std::vector<PlanStep> steps;
+  Time latency = call_start(setting, chosen);
   double reduced = 0;
   double moved = 0;
   for (const Phase& phase : phases) {
     for (const Round& round : phase.rounds) {
-      const auto repeats = static_cast<double>(round.repeats);
-      const double payload = phase.piece * static_cast<double>(round.pieces) * repeats;
-      Traffic traffic{round.pattern, setting.call.group, round.distance, phase.axis, nullptr};
-      const Reach reach = reach_of(traffic, setting.group, setting.topology);
-      latency += (reach.leaves_node ? network_step(setting, protocol) + reach.latency : protocol.hop) * repeats;
-      if (round.reduces && setting.library.reduce_rate.value() > 0) {
-        latency += Time::from_seconds(payload * static_cast<double>(round.fan) / setting.library.reduce_rate.value());
-      }
-      moved += payload * static_cast<double>(round.fan);
-      if (round.reduces) reduced += payload * static_cast<double>(round.fan);
-      if (payload <= 0) continue;
-      const Bandwidth rate =
-          flow_rate(setting, protocol, round, phase.axis, reach.leaves_node, use.channels) * protocol.wire_bytes;
-      Bundle bundle;
-      bundle.traffic = traffic;
-      bundle.coupled = is_coupled(traffic.pattern);
-      bundle.bytes_per_flow = Bytes(std::llround(payload * protocol.wire_bytes));
-      bundle.flow_limit = rate;
-      plan.steps.push_back({latency, {bundle}});
+      const double arrives = phase.piece * static_cast<double>(round.pieces * round.repeats * round.fan);
+      moved += arrives;
+      if (round.reduces) reduced += arrives;
+      PlanStep step = round_step(setting, chosen, round, phase);
+      latency += step.latency;
+      if (step.bundles.empty()) continue;
+      step.latency = latency;
       latency = Time::zero();
+      steps.push_back(std::move(step));
     }
   }
-  if (latency > Time::zero()) plan.steps.push_back({latency, {}});
-  const double share = moved > 0 ? reduced / moved : 0;
-  plan.hbm_bytes_per_wire_byte =
-      (setting.library.reduce_hbm_bytes * share + setting.library.copy_hbm_bytes * (1 - share)) / protocol.wire_bytes;
+  if (latency > Time::zero()) steps.push_back({latency, {}});
+  Plan plan = empty_plan(setting, chosen, moved > 0 ? reduced / moved : 0);
+  plan.steps = std::move(steps);
   return plan;
 }
 

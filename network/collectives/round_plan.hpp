@@ -26,6 +26,13 @@ struct Phase {
 
 Plan round_plan(const Setting& setting, Protocol protocol, const std::vector<Phase>& phases);
 
+// One round, its repeats together; without a bundle where nothing moves.
+PlanStep round_step(const Setting& setting, Protocol protocol, const Round& round, const Phase& phase);
+
+// A plan without steps: SMs, and HBM traffic where `share` of the bytes that arrive are reduced.
+Plan empty_plan(const Setting& setting, Protocol protocol, double share);
+Time call_start(const Setting& setting, Protocol protocol);
+
 // What the plan takes if every flow goes at its limit: the cost by which a library chooses.
 Time time_alone(const Plan& plan);
 

@@ -77,12 +77,15 @@ const Wishes::List* Wishes::list_of(CollectiveKind kind) const {
   const List* found = nullptr;
   for (const List& list : lists_) {
     // The last of a kind counts; a call's own before the general.
-    if (list.call == plain(name(kind)) || (list.call.empty() && (found == nullptr || found->call.empty()))) found = &list;
+    if (list.call == plain(name(kind)) || (list.call.empty() && (found == nullptr || found->call.empty())))
+      found = &list;
   }
   return found;
 }
 
-bool Wishes::has(const List& list, std::string_view name) { return std::ranges::find(list.names, plain(name)) != list.names.end(); }
+bool Wishes::has(const List& list, std::string_view name) {
+  return std::ranges::find(list.names, plain(name)) != list.names.end();
+}
 
 bool Wishes::allows(CollectiveKind kind, std::string_view name) const {
   const List* list = list_of(kind);

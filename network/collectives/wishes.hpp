@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user wants instead of the library's choice, in NCCL's own words: `ring`, `allreduce:tree,ring;allgather:^pat`.
+// What the user wants instead of the library's choice, in NCCL's own words: `ring`,
+// `allreduce:tree,ring;allgather:^pat`.
 //
 // Lists are parted by `;`. One that begins with a call and `:` is for that call, another for all calls without a list
 // of their own. `^` before a list leaves out what it names. Capitals and `_` do not count. Source: NCCL 2.30.7

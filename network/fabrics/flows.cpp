@@ -61,8 +61,8 @@ TrafficShape::TrafficShape(const Traffic& traffic, const Group& group, std::int6
     }
   }
   is_spread_ = inner_.empty() || keeps_apart(members_, node_size);
-  WARPLOOM_CHECK((pattern_ != FlowPattern::pair && pattern_ != FlowPattern::rail_pair) || group.member_count() == 2, "a pair of {} members",
-                 group.member_count());
+  WARPLOOM_CHECK((pattern_ != FlowPattern::pair && pattern_ != FlowPattern::rail_pair) || group.member_count() == 2,
+                 "a pair of {} members", group.member_count());
 }
 
 // A member's node follows from the digits that are whole nodes alone, unless the others carry over into the next.

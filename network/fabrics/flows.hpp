@@ -73,9 +73,7 @@ class TrafficShape {
 
   bool coupled() const { return is_coupled(pattern_); }
   // Its flows follow each other: a byte crosses one after the other.
-  bool is_in_turn() const {
-    return coupled() && pattern_ != FlowPattern::all_pairs && !is_by_member(pattern_);
-  }
+  bool is_in_turn() const { return coupled() && pattern_ != FlowPattern::all_pairs && !is_by_member(pattern_); }
   // Flows of all instances that start in the box.
   Flows flows(const Box& starts) const;
   // Flows of the instances of the box differ by displacement only.

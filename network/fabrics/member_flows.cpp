@@ -81,7 +81,8 @@ Flows TrafficShape::moved_member_flows(const Box& starts) const {
   Flows flows;
   for (const FlowBox& flow : member_flows_) {
     const std::vector<Stride> digits(flow.from.digits().begin(), flow.from.digits().end());
-    for (const Box& from : sum_boxes(starts, flow.from.base, digits)) flows.routed.push_back({from, flow.delta, flow.units});
+    for (const Box& from : sum_boxes(starts, flow.from.base, digits))
+      flows.routed.push_back({from, flow.delta, flow.units});
   }
   return flows;
 }

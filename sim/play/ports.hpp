@@ -95,8 +95,8 @@ struct MemberPair {
 struct Traffic {
   FlowPattern pattern = FlowPattern::ring;
   GroupId group = 0;
-  std::int64_t distance = 0;                             // shift (negative: backwards), exchange
-  Axis axis = {};                                        // along which members the pattern runs
+  std::int64_t distance = 0;                                  // shift (negative: backwards), exchange
+  Axis axis = {};                                             // along which members the pattern runs
   std::shared_ptr<const std::vector<MemberPair>> pairs = {};  // of `pairs` alone
 
   // A total order by content, so that it is the same in every run.

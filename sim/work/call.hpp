@@ -52,8 +52,8 @@ using GroupId = std::uint32_t;
 struct Call {
   CollectiveKind kind = CollectiveKind::all_reduce;
   // The full buffer of one rank, as nccl-tests counts it: all-reduce its buffer, all-gather what each rank ends with,
-  // reduce-scatter what each rank starts with, broadcast, reduce and send_recv the message, all-to-all what a rank sends
-  // in all, gather what member 0 ends with, scatter what it starts with.
+  // reduce-scatter what each rank starts with, broadcast, reduce and send_recv the message, all-to-all what a rank
+  // sends in all, gather what member 0 ends with, scatter what it starts with.
   Bytes bytes{0};
   DataType type = DataType::bf16;
   GroupId group = 0;  // send_recv: groups of two, member 0 sends to member 1

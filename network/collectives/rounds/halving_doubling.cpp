@@ -80,7 +80,8 @@ Schedule HalvingDoublingRounds::schedule(CollectiveKind kind, int members) const
   int steps = std::max(step_count(schedule), 1);
   if (kind == CollectiveKind::all_reduce) {
     const int last = steps - 1;
-    for (const Transfer& t : there.transfers) schedule.transfers.push_back({steps + last - t.step, t.to, t.from, t.chunk});
+    for (const Transfer& t : there.transfers)
+      schedule.transfers.push_back({steps + last - t.step, t.to, t.from, t.chunk});
     steps = step_count(schedule);
   }
   add_leftovers(schedule, steps, false, kind == CollectiveKind::all_reduce);
