@@ -95,6 +95,7 @@ LibrarySpec LibrarySpec::at_version() const {
     if (!is_version_at_least(version, change.since)) continue;
     if (change.ll128) made.ll128.enabled = *change.ll128;
     if (change.peer_ll_bytes) made.peer.ll_bytes = *change.peer_ll_bytes;
+    if (change.peer_channel_rate) made.peer.simple.channel_rate = *change.peer_channel_rate;
   }
   return made;
 }

@@ -70,6 +70,7 @@ struct NvlsSpec {
   int channels = 16;
   Bytes chunk{131'072};
   Time step = Time::zero();
+  Time small_step = Time::zero();
   double efficiency = 1.0;
   double fill = 2.0;
   double tree_rate = 1.0;
@@ -80,6 +81,9 @@ struct NvlsSpec {
         field("channels", &NvlsSpec::channels, "channels, one SM each").optional().in(1, 1024),
         field("chunk", &NvlsSpec::chunk, "bytes of a head's step in a channel, at most").optional().positive(),
         field("step", &NvlsSpec::step, "fixed time of a step").optional(),
+        field("small_step", &NvlsSpec::small_step,
+              "more than that, of a step whose chunk is below 64 KiB, what the threads move in one round")
+            .optional(),
         field("efficiency", &NvlsSpec::efficiency, "rate of a step over what the node port can carry")
             .optional()
             .in(0.01, 1),
@@ -94,6 +98,7 @@ struct NvlsSpec {
 struct PeerProtocolSpec {
   Time base = Time::zero();
   double efficiency = 1.0;
+  Bandwidth channel_rate{0};
   double fill = 0;
 
   static auto fields() {
@@ -102,9 +107,10 @@ struct PeerProtocolSpec {
         field("efficiency", &PeerProtocolSpec::efficiency, "payload rate of a device over what the node port can carry")
             .optional()
             .in(0.001, 1),
-        field("fill", &PeerProtocolSpec::fill, "chunks of the slowest link that are not overlapped")
-            .optional()
-            .in(0, 64));
+        field("channel_rate", &PeerProtocolSpec::channel_rate,
+              "payload rate of one channel's threads, the copy to oneself included; 0: the link binds")
+            .optional(),
+        field("fill", &PeerProtocolSpec::fill, "chunks of every message that are not overlapped").optional().in(0, 64));
   }
 };
 
@@ -113,7 +119,7 @@ struct PeerSpec {
   PeerProtocolSpec simple;
   Bytes ll_bytes{524'288};  // of one message, at most, under LL
   Bytes chunk{524'288};     // of a channel
-  int channels = 8;         // of a message, at most
+  int channels = 32;        // of all messages together; a message has all, halved while a channel had more than four
 
   static auto fields() {
     return field_list(
@@ -121,7 +127,9 @@ struct PeerSpec {
         field("simple", &PeerSpec::simple, "large messages").optional(),
         field("ll_bytes", &PeerSpec::ll_bytes, "largest message under the low-latency protocol").optional(),
         field("chunk", &PeerSpec::chunk, "bytes that a channel sends at once").optional().positive(),
-        field("channels", &PeerSpec::channels, "channels of a message, one SM each").optional().in(1, 1024));
+        field("channels", &PeerSpec::channels, "channels of all messages together, one SM each")
+            .optional()
+            .in(1, 1024));
   }
 };
 
@@ -243,12 +251,14 @@ struct LibraryChange {
   std::string since;
   std::optional<bool> ll128;
   std::optional<Bytes> peer_ll_bytes;
+  std::optional<Bandwidth> peer_channel_rate;
   std::string source;
 
   static auto fields() {
     return field_list(field("since", &LibraryChange::since, "first version that does so"),
                       field("ll128", &LibraryChange::ll128, "whether LL128 may be chosen"),
                       field("peer_ll_bytes", &LibraryChange::peer_ll_bytes, "largest message under LL"),
+                      field("peer_channel_rate", &LibraryChange::peer_channel_rate, "of messages under Simple"),
                       field("source", &LibraryChange::source, "how that is known").optional());
   }
 };

@@ -405,7 +405,7 @@ TEST(Collectives, AMessageInANodeTakesLessThanOneBetweenNodes) {
 TEST(Collectives, MessagesGoByLlUpToTheSizeThatTheVersionSays) {
   LibrarySpec library = plain_library();
   library.peer.ll_bytes = 512_KiB;
-  library.changes = {{"2.29", std::nullopt, 16_KiB, ""}};
+  library.changes = {{"2.29", std::nullopt, 16_KiB, std::nullopt, ""}};
   const auto protocol = [&](const std::string& version, Bytes bytes) {
     library.version = version;
     const Planner planner(test::topology(test::one_node_text, 8), library);
