@@ -49,7 +49,7 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
                       fmt::format("a cluster of {:.3g} devices; at most {} are supported", size, most_devices));
   }
   if (!spec.tiers.empty() && spec.tiers[0].switches > 0) {
-    diagnostics.error(at.origin(), at.path_of("tiers[0].switches"), "the first tier has one switch a rail",
+    diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
                       "for several switches a card use `nic: {planes: ...}`");
   }
   if (diagnostics.error_count() != before) return;
