@@ -27,17 +27,16 @@ bool is_possible_over(const Setting& setting, Protocol protocol) {
 Plan collnet_plan(const Setting& setting, Algorithm algorithm) {
   const ProtocolSpec& protocol = setting.library.simple;
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
-  const auto tiers = setting.topology.tiers();
   const std::int64_t in_node = setting.profile.least_in_node;
   Plan plan;
   plan.sms = static_cast<int>(use.channels);
   plan.hbm_bytes_per_wire_byte = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
   PlanStep step{start_time(protocol, use) + collnet_latency(setting, algorithm), {}};
-  const Bandwidth cards = tiers[1].payload() * (protocol.network_efficiency * cards_of(setting));
+  const Bandwidth cards = setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
   step.bundles.push_back(bundle_of(setting, FlowPattern::rails, setting.call.bytes, cards));
   if (in_node > 1) {
     step.bundles.push_back(bundle_of(setting, FlowPattern::ports, setting.call.bytes * (2 * (in_node - 1)) / in_node,
-                                     tiers[0].payload() * protocol.efficiency));
+                                     setting.topology.port() * protocol.efficiency));
   }
   plan.steps.push_back(std::move(step));
   return plan;

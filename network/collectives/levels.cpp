@@ -35,7 +35,8 @@ std::vector<Axis> levels_of(const Setting& setting, int depth) {
   if (in_node < 2 || in_node == members) return {};
   std::vector<Axis> levels{{1, in_node}};
   if (depth == 3) {
-    const auto tiers = setting.topology.tiers();
+    if (setting.topology.tiered() == nullptr) return {};
+    const auto tiers = setting.topology.tiered()->tiers();
     for (std::size_t tier = 2; tier < tiers.size() && levels.size() == 1; ++tier) {
       if (tiers[tier].span <= setting.topology.node_size()) continue;
       const std::int64_t in_unit = members_of_unit(setting, tiers[tier].span);

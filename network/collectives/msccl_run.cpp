@@ -244,7 +244,6 @@ Schedule MscclPlan::schedule(int /*ranks*/) const { return content_.schedule; }
 Plan MscclPlan::plan(const Setting& setting, Protocol chosen) const {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const double chunk = static_cast<double>(setting.call.bytes.count()) / content_.chunks;
-  const auto tiers = setting.topology.tiers();
   Plan plan = empty_plan(setting, chosen, 0.5);
   plan.sms = content_.threadblocks;
   Time latency = call_start(setting, chosen);
@@ -260,8 +259,8 @@ Plan MscclPlan::plan(const Setting& setting, Protocol chosen) const {
     for (const MemberPair& pair : *level.pairs) {
       most = std::max({most, out[pair.from] += pair.weight, in[pair.to] += pair.weight});
     }
-    const Bandwidth port = reach.leaves_node ? tiers[1].payload() * protocol.network_efficiency
-                                             : tiers[0].payload() * protocol.efficiency;
+    const Bandwidth port = reach.leaves_node ? setting.topology.card() * protocol.network_efficiency
+                                             : setting.topology.port() * protocol.efficiency;
     bundle.bytes_per_flow = Bytes(static_cast<std::int64_t>(chunk * protocol.wire_bytes + 0.5));
     bundle.flow_limit = port * protocol.wire_bytes / most;
     plan.steps.push_back({latency, {std::move(bundle)}});

@@ -40,12 +40,11 @@ Plan PxnAllToAll::plan(const Setting& setting, Protocol chosen) const {
   const auto axes = levels_of(setting, 2);
   const std::int64_t in_node = axes[0].count;
   const std::int64_t nodes = axes[1].count;
-  const auto tiers = setting.topology.tiers();
   const Traffic rails{FlowPattern::all_pairs, setting.call.group, 0, axes[1], nullptr};
   const Bytes inside = setting.call.bytes * nodes / setting.ranks() * protocol.wire_bytes;
   const Bytes along = setting.call.bytes * in_node / setting.ranks() * protocol.wire_bytes;
-  const Bandwidth port = tiers[0].payload() * (spec.efficiency * protocol.wire_bytes) / (in_node - 1);
-  const Bandwidth card = tiers[1].payload() * (protocol.network_efficiency * protocol.wire_bytes) / (nodes - 1);
+  const Bandwidth port = setting.topology.port() * (spec.efficiency * protocol.wire_bytes) / (in_node - 1);
+  const Bandwidth card = setting.topology.card() * (protocol.network_efficiency * protocol.wire_bytes) / (nodes - 1);
   Plan plan;
   plan.sms = static_cast<int>(
       channels_for(setting.call.bytes, std::min<std::int64_t>(peer.channels * setting.ranks(), 64), protocol, 1)

@@ -44,13 +44,12 @@ namespace {
 // Payload rate of one of the round's flows, as far as the member and its library set it.
 Bandwidth flow_rate(const Setting& setting, const ProtocolSpec& protocol, const Round& round, const Axis& axis,
                     bool leaves_node, std::int64_t channels) {
-  const auto tiers = setting.topology.tiers();
-  Bandwidth rate = tiers[0].payload() * protocol.efficiency / round.fan;
+  Bandwidth rate = setting.topology.port() * protocol.efficiency / round.fan;
   if (leaves_node) {
     // Of the whole group those of the own node stay; lines between nodes leave it.
     const bool is_whole = axis.count == 0 && round.fan > 1;
     const std::int64_t leaving = is_whole ? round.fan + 1 - setting.profile.least_in_node : round.fan;
-    const Bandwidth card = tiers[1].payload() * protocol.network_efficiency / std::max<std::int64_t>(leaving, 1);
+    const Bandwidth card = setting.topology.card() * protocol.network_efficiency / std::max<std::int64_t>(leaving, 1);
     rate = round.fan > 1 ? std::min(rate, card) : card;
   }
   // A group's ring between nodes leaves each by all the members' cards.

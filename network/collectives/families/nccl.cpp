@@ -39,7 +39,7 @@ namespace {
 
 // Cards of a node at their speed, as the search finds them.
 double network_bus(const Setting& setting) {
-  return setting.topology.tiers()[1].payload().value() * setting.library.simple.network_efficiency * cards_of(setting);
+  return setting.topology.card().value() * setting.library.simple.network_efficiency * cards_of(setting);
 }
 
 Time pat_estimate(const Setting& setting) {
