@@ -287,15 +287,17 @@ Folding Refiner::finish() const {
   Folding folding;
   folding.rounds = rounds_;
   folding.tree_vertices = tree_.size();
+  for (const LinkTier& tier : topology_.tiers()) folding.kinds.push_back(tier.name);
   std::map<std::vector<Share>, std::size_t> known;
   for (const auto& link : tree_.classes()) {
     const double capacity = topology_.tiers()[static_cast<std::size_t>(link.tier)].payload().value();
     const auto [place, is_new] = known.try_emplace(link.usage, folding.links.size());
+    const auto kind = static_cast<std::uint32_t>(link.tier);
     if (is_new) {
-      folding.links.push_back({capacity, link.usage});
-    } else {
-      auto& least = folding.links[place->second].capacity;
-      least = std::min(least, capacity);
+      folding.links.push_back({capacity, link.usage, kind});
+    } else if (FoldedLink& least = folding.links[place->second]; capacity < least.capacity) {
+      least.capacity = capacity;
+      least.kind = kind;
     }
   }
   folding.variables.resize(classes_.size());
