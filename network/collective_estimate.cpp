@@ -77,9 +77,12 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
       return (n - 1) / n;
     case CollectiveKind::broadcast:
     case CollectiveKind::send_recv:
+    case CollectiveKind::reduce:
       return 1;
   }
   return 1;
@@ -87,7 +90,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
 
 std::optional<CollectiveKind> collective_kind(std::string_view text) {
   constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv};
+                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv,
+                             CollectiveKind::reduce,     CollectiveKind::gather,     CollectiveKind::scatter};
   for (const auto kind : kinds) {
     if (text == name(kind)) return kind;
   }

@@ -6,7 +6,8 @@
 //   start = base + wide x min(1, threads at work / threads of two channels)
 //   hops  = (steps - inter) x hop + inter x network_hop + paths, inter = passes x (nodes - 1)
 //   link  : bytes / rate + fill x min(part, chunk) / channel's rate x (1 + loop_fill x (part / chunk - 1)+), half of
-//           the fill for an all-reduce, whose two passes overlap (two_pass_fill)
+//           the fill for an all-reduce, whose two passes overlap (two_pass_fill); loop_fill inside a node only: a
+//           rank's threads also copy what they receive last, for which the link waits, but not a card
 //   pace  : where threads are slower than the link (LL), steps x (ceil(part / round) - 1) x round / channel_rate: the
 //           first round of a step hides in its hop.
 //   rate  = the least of efficiency x port / ((k-1)/k if the ring goes through nodes, else 1) inside a node and

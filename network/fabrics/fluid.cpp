@@ -41,18 +41,21 @@ void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic
   // Groups of equal content, as programs have them for several calls, are one traffic.
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> known;
   for (const auto& one : traffic) {
-    if (traffic_ids_.contains({one.pattern, one.group})) continue;
+    if (traffic_ids_.contains(one)) continue;
     WARPLOOM_CHECK(one.group < groups.size(), "traffic of group {} of {}", one.group, groups.size());
     auto& alike = known[hash_of(one.pattern, groups[one.group])];
     const auto same = std::ranges::find_if(alike, [&](std::size_t id) {
-      return distinct[id].pattern == one.pattern && groups[distinct[id].group] == groups[one.group];
+      Traffic other = distinct[id];
+      const bool is_same_group = groups[other.group] == groups[one.group];
+      other.group = one.group;
+      return is_same_group && other == one;
     });
     const std::size_t id = same == alike.end() ? distinct.size() : *same;
     if (same == alike.end()) {
       alike.push_back(id);
       distinct.push_back(one);
     }
-    traffic_ids_.emplace(std::pair{one.pattern, one.group}, id);
+    traffic_ids_.emplace(one, id);
   }
   folding_ = std::make_unique<Folding>(fold_(groups, distinct));
   rates_ = std::make_unique<LocalRepair>(*folding_);
@@ -62,7 +65,7 @@ void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic
 }
 
 BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
-  const auto traffic = traffic_ids_.find({bundle.traffic.pattern, bundle.traffic.group});
+  const auto traffic = traffic_ids_.find(bundle.traffic);
   WARPLOOM_CHECK(traffic != traffic_ids_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.traffic.pattern == FlowPattern::pair || bundle.coupled == is_coupled(bundle.traffic.pattern),
                  "all but pairs are coupled");

@@ -92,7 +92,7 @@ class FluidFabric final : public Fabric, public EventSink {
   std::unique_ptr<Folding> folding_;
   std::unique_ptr<LocalRepair> rates_;
   std::vector<double> carried_;  // bytes of one link of each class, by flows that have ended
-  std::map<std::pair<FlowPattern, GroupId>, std::size_t> traffic_ids_;
+  std::map<Traffic, std::size_t> traffic_ids_;
   FabricCounters counters_;
 
   std::vector<Flow> flows_;

@@ -98,7 +98,7 @@ void GraphRefiner::route(Router& router, std::span<const Group> groups, std::spa
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
     const Group& group = groups[traffic[t].group];
     if (group.member_count() == 1) continue;
-    const auto flows = explicit_flows(traffic[t].pattern, group, options_.node_size);
+    const auto flows = explicit_flows(traffic[t], group, options_.node_size);
     std::size_t at = 0;
     const std::int64_t instances = group.instance_count();
     for (std::uint32_t instance = 0; instance < instances; ++instance) {
