@@ -6,6 +6,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "network/fabrics/graph_fold.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -34,6 +35,20 @@ constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) {
 }
 
 }  // namespace
+
+FoldTraffic folder_of(std::shared_ptr<const Topology> topology) {
+  if (topology->tiered() != nullptr) {
+    return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
+      return fold(*topology, groups, traffic);
+    };
+  }
+  return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
+    const NetworkGraph graph = topology->graph();
+    GraphFoldOptions options;
+    options.node_size = topology->node_size();
+    return fold_graph(graph, *topology->router(graph), groups, traffic, options);
+  };
+}
 
 void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   WARPLOOM_CHECK(!folding_, "a fabric is prepared once");

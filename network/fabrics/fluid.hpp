@@ -28,16 +28,15 @@ namespace warploom {
 // How traffic becomes variables and links: fold() on a tree of switches, fold_graph() on anything else.
 using FoldTraffic = std::function<Folding(std::span<const Group>, std::span<const Traffic>)>;
 
+FoldTraffic folder_of(std::shared_ptr<const Topology> topology);
+
 class FluidFabric final : public Fabric, public EventSink {
  public:
   FluidFabric(FoldTraffic fold, Engine& engine, BundleListener& listener)
       : fold_(std::move(fold)), engine_(engine), listener_(listener) {}
+  // Folds tiers of switches without writing them out, and whatever else on its graph with an even split.
   FluidFabric(std::shared_ptr<const Topology> topology, Engine& engine, BundleListener& listener)
-      : FluidFabric(
-            [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
-              return warploom::fold(*topology, groups, traffic);
-            },
-            engine, listener) {}
+      : FluidFabric(folder_of(std::move(topology)), engine, listener) {}
 
   void prepare(std::span<const Group> groups, std::span<const Traffic> traffic) override;
   BundleId start(const Bundle& bundle, std::uint64_t token) override;
@@ -54,6 +53,7 @@ class FluidFabric final : public Fabric, public EventSink {
   };
   std::vector<Running> running() const;
   const Folding& folding() const { return *folding_; }
+  const LocalRepair& rates() const { return *rates_; }
 
  private:
   enum class Event : std::uint32_t { solve, flow_end, empty_bundle };

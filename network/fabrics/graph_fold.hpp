@@ -8,10 +8,11 @@
 // what hashing or a fault makes unequal does not.
 //
 // Equations. Even split: of u units that reach a vertex for a destination each of n next links gets u / n, the
-// remainder one by one to the first, so that what leaves a vertex is what came, exactly. Hashed: a flow is
-// `queue_pairs` equal parts, each with a path of its own (Router::hashed_path); it goes at the pace of the slowest, as
-// a message ends with its last part. Capacity: payload rate x health x (1 - background). A flow that ends at the
-// switch of its node is spread evenly over the device's links into it. Source: Grohe et al., ESA 2014; RFC 2992.
+// remainder one by one to the first, so that what leaves a vertex is what came, exactly (routers whose ways are of
+// unequal length: to the nearest of 10^10 units). Hashed: a flow is `queue_pairs` equal parts, each with a path of its
+// own (Router::hashed_path); it goes at the pace of the slowest, as a message ends with its last part. Capacity:
+// payload rate x health x (1 - background). A flow that ends at the switch of its node is spread evenly over the
+// device's links into it. Source: Grohe et al., ESA 2014; RFC 2992.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ namespace warploom {
 struct PathChoice {
   enum class Kind : std::uint8_t {
     even_split,  // all equal ways alike: packet spraying, adaptive routing at its best
-    hashed,      // one way a queue pair: ECMP; with a router of one way a destination, static tables
+    hashed,      // one way a queue pair: ECMP; StaticRouter: forwarding tables; AdaptiveRouter: the emptiest way
   };
   Kind kind = Kind::even_split;
   std::uint64_t seed = 0;

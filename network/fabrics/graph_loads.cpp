@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/core/errors.hpp"
 
@@ -19,7 +20,10 @@ constexpr std::int64_t finer = graph_units_per_flow / units_per_flow;
 void GraphLoads::add(EdgeId edge, std::int64_t units) {
   if (units == 0) return;
   if (units_[edge] == 0) used_.push_back(edge);
-  units_[edge] += units;
+  if (__builtin_add_overflow(units_[edge], units, &units_[edge])) {
+    throw UserError(fmt::format("the flows of a call over `{}` are more than can be counted", graph_.edge_name(edge)),
+                    "use smaller weights");
+  }
 }
 
 VertexId GraphLoads::device(Rank rank) const {
@@ -36,8 +40,17 @@ void GraphLoads::add_hashed(const ExplicitFlow& flow) {
   for (std::int64_t part = 0; part < parts; ++part) {
     const std::int64_t share = units / parts + (part < units % parts ? 1 : 0);
     const FlowKey key{device(flow.from), device(flow.to), static_cast<std::uint32_t>(part)};
-    for (const EdgeId edge : router_.hashed_path(key, paths_.seed)) add(edge, share);
+    const auto path = router_.hashed_path(key, paths_.seed);
+    for (const EdgeId edge : path) add(edge, share);
+    if (adaptive_ != nullptr) adaptive_->add(path, static_cast<double>(share));
   }
+}
+
+// As the router says, whose ways may be of unequal length; shares to the nearest unit.
+void GraphLoads::add_weighted(const ExplicitFlow& flow) {
+  const auto units = static_cast<double>(flow.units * finer);
+  for (const EdgeShare& part : router_.even_split(device(flow.from), device(flow.to)))
+    add(part.edge, std::llround(part.share * units));
 }
 
 // Into the switch of the node, or out of it, over all of the device's links there.
@@ -116,6 +129,8 @@ std::span<const Share> GraphLoads::of(std::span<const ExplicitFlow> flows) {
       device(flow.from);
     } else if (paths_.kind == PathChoice::Kind::hashed) {
       add_hashed(flow);
+    } else if (!router_.splits_by_hops()) {
+      add_weighted(flow);
     } else {
       sorted_.push_back(flow);
     }

@@ -9,6 +9,7 @@
 
 #include "network/fabrics/explicit_flows.hpp"
 #include "network/fabrics/graph_fold.hpp"
+#include "network/graph/adaptive.hpp"
 
 namespace warploom {
 
@@ -18,7 +19,11 @@ inline constexpr std::int64_t graph_units_per_flow = units_per_flow << 14;
 class GraphLoads {
  public:
   GraphLoads(const NetworkGraph& graph, Router& router, const PathChoice& paths)
-      : graph_(graph), router_(router), paths_(paths), units_(graph.edge_count(), 0) {}
+      : graph_(graph),
+        router_(router),
+        adaptive_(dynamic_cast<AdaptiveRouter*>(&router)),
+        paths_(paths),
+        units_(graph.edge_count(), 0) {}
 
   // The links that the flows use together, ascending; valid until the next call.
   std::span<const Share> of(std::span<const ExplicitFlow> flows);
@@ -27,11 +32,13 @@ class GraphLoads {
   void add(EdgeId edge, std::int64_t units);
   void add_hashed(const ExplicitFlow& flow);
   void add_port(const ExplicitFlow& flow);
+  void add_weighted(const ExplicitFlow& flow);
   void add_split(VertexId to, std::span<const ExplicitFlow> flows);
   VertexId device(Rank rank) const;
 
   const NetworkGraph& graph_;
   Router& router_;
+  AdaptiveRouter* adaptive_;  // the same; wants to know who went where
   PathChoice paths_;
   std::vector<std::int64_t> units_;  // by edge, of this instance
   std::vector<EdgeId> used_;

@@ -18,6 +18,7 @@ class AllPathRouter final : public Router {
   AllPathRouter(const NetworkGraph& graph, int extra) : Router(graph), extra_(extra) {}
   std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed) override;
   std::vector<EdgeShare> even_split(VertexId from, VertexId to) override;
+  bool splits_by_hops() const override { return false; }
 
  private:
   static constexpr std::size_t most_paths = 10'000;

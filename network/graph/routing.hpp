@@ -51,6 +51,9 @@ class Router {
   // All links of all shortest ways, each with its share, in the order of their distance from the start.
   virtual std::vector<EdgeShare> even_split(VertexId from, VertexId to);
 
+  // even_split() is next() hop by hop, an equal share each, so that flows to one destination may be split together.
+  virtual bool splits_by_hops() const { return true; }
+
   const NetworkGraph& graph() const { return graph_; }
 
  private:

@@ -147,8 +147,7 @@ TEST(Contention, TheBottleneckOfANodesRingIsNvlink) {
   EXPECT_EQ(estimate.bottleneck.name, "nvlink");
   // Every port sends (n - 1) / n of the bytes.
   const double bytes = 7.0 / 8 * static_cast<double>((1_GiB).count());
-  const double wire =
-      estimate.bottleneck.load * network.topology->tiers()[0].payload().value() * estimate.duration.seconds();
+  const double wire = estimate.bottleneck.load * network.topology->port().value() * estimate.duration.seconds();
   EXPECT_GE(wire, bytes * (1 - 1e-9));
   EXPECT_LT(wire, bytes * 1.3);  // protocol's overhead
 }

@@ -8,6 +8,8 @@
 
 #include "network/fabrics/explicit_flows.hpp"
 #include "network/fabrics/fluid.hpp"
+#include "network/graph/adaptive.hpp"
+#include "network/graph/all_path.hpp"
 #include "sim/core/errors.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 
@@ -25,7 +27,7 @@ LinkKind wire(const std::string& name, Bandwidth rate, LinkProtocol protocol = L
 }
 
 // The links of a tree, one by one; every uplink of a switch as `parallel` equal ways.
-NetworkGraph written_out(const Topology& topology, std::uint32_t parallel) {
+NetworkGraph written_out(const TieredTopology& topology, std::uint32_t parallel) {
   NetworkGraph graph;
   const auto devices = static_cast<std::uint32_t>(topology.device_count());
   const auto tiers = topology.tiers();
@@ -244,6 +246,39 @@ TEST(GraphFold, TheFluidFabricPlaysOnIt) {
   EXPECT_EQ(engine.now(), 1_GB / 10_GBps);
   EXPECT_EQ(listener.alike, (std::vector{true, true}));
   EXPECT_EQ(fabric.counters().variables, 2U);
+}
+
+// A transfer over a full mesh of 5: one direct way and 3 around, a quarter each.
+TEST(GraphFold, AllPathRoutingCountsEveryWay) {
+  NetworkGraph graph;
+  graph.add({"device", VertexKind::device, 0, 5, true});
+  const auto kind = graph.add(wire("wire", 10_GBps));
+  for (VertexId a = 0; a < 5; ++a) {
+    for (VertexId b = a + 1; b < 5; ++b) graph.connect(a, b, kind);
+  }
+  graph.finish();
+  AllPathRouter router(graph, 1);
+  const std::vector<Group> groups = {group({{2, 1}}, {})};
+  const std::vector<Traffic> traffic = {{FlowPattern::pair, 0}};
+  EXPECT_EQ(rates(fold_graph(graph, router, groups, traffic, {})), std::vector{40e9});
+}
+
+// Four flows of two leaves over four spines: each takes the way that the others left.
+TEST(GraphFold, AdaptiveFlowsAvoidEachOther) {
+  NetworkGraph graph;
+  const VertexId device = graph.add({"device", VertexKind::device, 0, 8, false});
+  const VertexId leaf = graph.add({"leaf", VertexKind::network_switch, 0, 2});
+  const VertexId spine = graph.add({"spine", VertexKind::network_switch, 0, 4});
+  const auto kind = graph.add(wire("wire", 50_GBps));
+  for (VertexId d = 0; d < 8; ++d) graph.connect(device + d, leaf + d / 4, kind);
+  for (VertexId s = 0; s < 4; ++s) graph.connect(leaf, spine + s, kind), graph.connect(leaf + 1, spine + s, kind);
+  graph.finish();
+  AdaptiveRouter router(graph);
+  GraphFoldOptions options;
+  options.paths.kind = PathChoice::Kind::hashed;
+  const std::vector<Group> groups = {group({{2, 4}}, {{4, 1}})};
+  const std::vector<Traffic> traffic = {{FlowPattern::pair, 0}};
+  EXPECT_EQ(rates(fold_graph(graph, router, groups, traffic, options)), std::vector{50e9});
 }
 
 TEST(GraphFold, MistakesAreTheUsers) {
