@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "network/collectives/collective.hpp"
+#include "network/collectives/families.hpp"
 #include "network/collectives/library.hpp"
 #include "network/topology.hpp"
 #include "sim/core/registry.hpp"
@@ -20,7 +21,7 @@ using CollectiveRegistry = Registry<Collective>;
 CollectiveRegistry collective_registry();
 
 // Plans a call with the algorithm and protocol that the library would take: the quickest by its own cost model
-// (nccl_tuner.hpp), of messages by their size (peer.hpp), or what the user wants. Is pure: same call, same group, same
+// (families.hpp), of messages by their size (peer.hpp), or what the user wants. Is pure: same call, same group, same
 // plan. Remembers what it has found out about a group; may be asked from several threads.
 class Planner final : public CollectivePlanner {
  public:
@@ -39,6 +40,8 @@ class Planner final : public CollectivePlanner {
   };
   // Quickest by the library's estimate first, what it never chooses by itself last; empty for a group of one.
   std::vector<Option> options(const Call& call, const Group& group) const;
+  // The same and what the library does not have but could be done.
+  std::vector<Option> all_options(const Call& call, const Group& group) const;
   // The first that is wanted; throws UserError if there is none.
   Option choose(const Call& call, const Group& group, const CollectiveChoice& choice) const;
   Plan plan(const Call& call, const Group& group, const Option& option) const;
@@ -47,11 +50,13 @@ class Planner final : public CollectivePlanner {
 
  private:
   using GroupKey = std::vector<std::int64_t>;
+  std::vector<Option> options(const Call& call, const Group& group, bool is_all) const;
   void require(const Call& call) const;
   GroupProfile profile(const Call& call, const Group& group) const;
 
   std::shared_ptr<const Topology> topology_;
   LibrarySpec library_;
+  std::unique_ptr<LibraryFamily> family_;
   std::vector<std::unique_ptr<Collective>> algorithms_;
   mutable std::mutex mutex_;
   mutable std::map<GroupKey, GroupProfile> profiles_;

@@ -133,6 +133,49 @@ struct PeerSpec {
   }
 };
 
+// Reductions in the network's switches (collnet.hpp). Latencies: NCCL 2.30.7 src/graph/tuning.cc, hwLat of CollNet.
+struct CollnetSpec {
+  bool enabled = false;
+  Time hop = Time::picoseconds(3'700'000);
+  Time network_hop = Time::picoseconds(31'000'000);
+  Time chain_hop = Time::picoseconds(2'800'000);
+  Time chain_network_hop = Time::picoseconds(30'000'000);
+
+  static auto fields() {
+    return field_list(
+        field("enabled", &CollnetSpec::enabled, "whether the switches can add (SHARP) and the library uses it")
+            .optional(),
+        field("hop", &CollnetSpec::hop, "direct: a step inside a node").optional(),
+        field("network_hop", &CollnetSpec::network_hop, "direct: through the switches and back").optional(),
+        field("chain_hop", &CollnetSpec::chain_hop, "chain: a step inside a node").optional(),
+        field("chain_network_hop", &CollnetSpec::chain_network_hop, "chain: through the switches and back").optional());
+  }
+};
+
+// What a level of the network is given (HCCL_ALGO).
+enum class LevelAlgorithm : std::uint8_t { none, ring, mesh, halving_doubling, nhr, nb };
+template <>
+struct EnumNames<LevelAlgorithm> {
+  static constexpr std::pair<LevelAlgorithm, std::string_view> values[] = {
+      {LevelAlgorithm::none, "none"}, {LevelAlgorithm::ring, "ring"},
+      {LevelAlgorithm::mesh, "mesh"}, {LevelAlgorithm::halving_doubling, "halving_doubling"},
+      {LevelAlgorithm::nhr, "nhr"},   {LevelAlgorithm::nb, "nb"}};
+};
+
+struct LevelsSpec {
+  LevelAlgorithm node = LevelAlgorithm::none;
+  LevelAlgorithm beyond = LevelAlgorithm::none;
+
+  static auto fields() {
+    return field_list(
+        field("node", &LevelsSpec::node,
+              "inside a node, of calls between nodes (HCCL_ALGO level0); `none`: one algorithm over all ranks")
+            .optional(),
+        field("beyond", &LevelsSpec::beyond, "above the first switch between nodes (level2); `none`: as between nodes")
+            .optional());
+  }
+};
+
 // What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
 struct TransportSpec {
   Time latency;           // of a message, beyond the protocol's own step between nodes
@@ -224,10 +267,15 @@ struct LibrarySpec {
   std::string name;
   std::string source;
   std::string version;
+  std::string family = "nccl";
   ProtocolSpec ll;
   ProtocolSpec ll128;
   ProtocolSpec simple;
   NvlsSpec nvls;
+  CollnetSpec collnet;
+  bool pat = false;
+  LevelsSpec levels;
+  Bandwidth reduce_rate{0};
   PeerSpec peer;
   TransportSpec transport;
   TunerSpec tuner;
@@ -246,17 +294,28 @@ struct LibrarySpec {
         field("name", &LibrarySpec::name, "what reports call it"),
         field("source", &LibrarySpec::source, "where its numbers come from").optional(),
         field("version", &LibrarySpec::version, "such as 2.29.2; empty: what the numbers were taken from").optional(),
+        field("family", &LibrarySpec::family, "whose algorithms and choice: `nccl` or `hccl`").optional(),
         field("ll", &LibrarySpec::ll, "low-latency protocol, 8-byte units"),
         field("ll128", &LibrarySpec::ll128, "low-latency protocol, 128-byte units"),
         field("simple", &LibrarySpec::simple, "bulk protocol"),
         field("nvls", &LibrarySpec::nvls, "all-reduce inside the node's switch").optional(),
+        field("collnet", &LibrarySpec::collnet, "all-reduce inside the network's switches").optional(),
+        field("pat", &LibrarySpec::pat, "whether it may choose PAT where a node has one member").optional(),
+        field("levels", &LibrarySpec::levels, "algorithms of the network's levels, where the library works in levels")
+            .optional(),
+        field("reduce_rate", &LibrarySpec::reduce_rate,
+              "bytes a second that a device adds in a step of rounds; 0: while they arrive")
+            .optional(),
         field("peer", &LibrarySpec::peer, "sends, receives, all-to-all").optional(),
         field("transport", &LibrarySpec::transport, "what carries messages between nodes, if not InfiniBand")
             .optional(),
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
-        field("algorithm", &LibrarySpec::algorithm, "`auto`, or the one to take (NCCL_ALGO)").optional(),
-        field("protocol", &LibrarySpec::protocol, "`auto`, or the one to take (NCCL_PROTO)").optional(),
+        field("algorithm", &LibrarySpec::algorithm,
+              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO)")
+            .optional(),
+        field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)")
+            .optional(),
         field("node_channels", &LibrarySpec::node_channels,
               "rings in parallel inside a node, one SM each; 0: as the library's search finds")
             .optional()

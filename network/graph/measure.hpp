@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be measured on a written-out network: who reaches whom, how far, and how much crosses a cut.
+#pragma once
+
+#include <vector>
+
+#include "network/graph/graph.hpp"
+#include "network/graph/routing.hpp"
+#include "sim/core/units.hpp"
+
+namespace warploom {
+
+// Throws UserError that names the devices which others do not reach. Looks from every device of up to 512, else from
+// that many, evenly taken.
+void require_connected(const NetworkGraph& graph, Router& router);
+
+// Links on the longest of the shortest ways between devices; the way over PCIe from a device to its card is not
+// counted. From every device of up to 512, else from that many, evenly taken: then it may be more.
+int diameter_of(const NetworkGraph& graph, Router& router);
+
+// A part of the devices: by rank.
+using Half = std::vector<bool>;
+
+// Data-sheet rate that devices of one half can send to the other at once, one way: the maximum flow, so that a thin cut
+// anywhere between counts. Source: Boykov and Kolmogorov 2004, as in Boost.Graph.
+Bandwidth flow_between(const NetworkGraph& graph, const Half& half);
+
+// The least over halves by rank and over halves by distance from a few far devices (and the given ones): for
+// structured networks their known bisection, for others an upper bound of it, which is NP-hard to find exactly.
+Bandwidth bisection_of(const NetworkGraph& graph, Router& router, const std::vector<Half>& halves = {});
+
+}  // namespace warploom
