@@ -22,10 +22,11 @@ namespace warploom {
 
 namespace {
 
-constexpr std::int64_t most_sources = 512;
+constexpr std::int64_t all_sources = 512;
+constexpr std::int64_t some_sources = 64;
 
 std::vector<Rank> sources_of(const NetworkGraph& graph) {
-  const std::int64_t count = std::min(graph.device_count(), most_sources);
+  const std::int64_t count = graph.device_count() <= all_sources ? graph.device_count() : some_sources;
   std::vector<Rank> ranks;
   for (std::int64_t i = 0; i < count; ++i) ranks.push_back(i * graph.device_count() / count);
   return ranks;

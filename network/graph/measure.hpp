@@ -11,11 +11,11 @@
 namespace warploom {
 
 // Throws UserError that names the devices which others do not reach. Looks from every device of up to 512, else from
-// that many, evenly taken.
+// 64, evenly taken.
 void require_connected(const NetworkGraph& graph, Router& router);
 
 // Links on the longest of the shortest ways between devices; the way over PCIe from a device to its card is not
-// counted. From every device of up to 512, else from that many, evenly taken: then it may be more.
+// counted. From every device of up to 512, else from 64, evenly taken: then it may be more.
 int diameter_of(const NetworkGraph& graph, Router& router);
 
 // A part of the devices: by rank.
