@@ -9,6 +9,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "network/fabrics/axis.hpp"
 #include "network/fabrics/explicit_flows.hpp"
 #include "network/fabrics/graph_loads.hpp"
 #include "sim/core/errors.hpp"
@@ -96,9 +97,11 @@ void GraphRefiner::route(Router& router, std::span<const Group> groups, std::spa
   std::uint32_t color = 0;
   for (std::size_t t = 0; t < traffic.size(); ++t) {
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
-    const Group& group = groups[traffic[t].group];
+    const Group group = require_lines(traffic[t].axis, groups[traffic[t].group]);
     if (group.member_count() == 1) continue;
-    const auto flows = explicit_flows(traffic[t], group, options_.node_size);
+    Traffic along = traffic[t];
+    along.axis = {};
+    const auto flows = explicit_flows(along, group, options_.node_size);
     std::size_t at = 0;
     const std::int64_t instances = group.instance_count();
     for (std::uint32_t instance = 0; instance < instances; ++instance) {
