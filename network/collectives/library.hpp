@@ -312,7 +312,8 @@ struct LibrarySpec {
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
         field("algorithm", &LibrarySpec::algorithm,
-              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO)")
+              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO), or an MSCCL file "
+              "(`plan.xml`)")
             .optional(),
         field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)")
             .optional(),
