@@ -68,6 +68,7 @@ CollectiveEstimate estimate_chosen(const Network& network, const Call& call, con
 CollectiveEstimate estimate_collective(const Network& network, const Call& call, const Group& group,
                                        const CollectiveChoice& choice) {
   CollectiveEstimate estimate = estimate_chosen(network, call, group, choice);
+  if (call.moe) return estimate;  // nothing else could be done
   for (const auto& option : network.planner->options(call, group)) {
     const Plan plan = network.planner->plan(call, group, option);
     const bool is_chosen = plan.algorithm == estimate.algorithm && plan.protocol == estimate.protocol;
@@ -85,6 +86,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all:
+    case CollectiveKind::moe_dispatch:
+    case CollectiveKind::moe_combine:
       return (n - 1) / n;
     case CollectiveKind::broadcast:
     case CollectiveKind::send_recv:
@@ -95,7 +98,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
 
 std::optional<CollectiveKind> collective_kind(std::string_view text) {
   constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv};
+                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv,
+                             CollectiveKind::moe_dispatch, CollectiveKind::moe_combine};
   for (const auto kind : kinds) {
     if (text == name(kind)) return kind;
   }

@@ -10,6 +10,7 @@
 
 #include "network/collectives/direct_all_to_all.hpp"
 #include "network/collectives/hierarchical_all_reduce.hpp"
+#include "network/collectives/moe/moe.hpp"
 #include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/nvls_tree_all_reduce.hpp"
@@ -58,6 +59,8 @@ FlowPattern pattern_of(CollectiveKind kind, const Group& group) {
     case CollectiveKind::broadcast:
       return FlowPattern::chain;
     case CollectiveKind::all_to_all:
+    case CollectiveKind::moe_dispatch:
+    case CollectiveKind::moe_combine:
       return FlowPattern::all_pairs;
     case CollectiveKind::send_recv:
       return group.member_count() == 2 ? FlowPattern::pair : FlowPattern::chain;
@@ -168,7 +171,12 @@ Plan Planner::plan(const Call& call, const Group& group, const Option& option) c
 }
 
 Plan Planner::plan(const Call& call, const Group& group) const {
-  require(call);
+  // Which kernels do it is the caller's choice, not the library's.
+  if (is_moe(call.kind) && group.member_count() > 1) {
+    const GroupProfile where = profile(call, group);
+    return plan_moe({call, group, where, *topology_, library_});
+  }
+  if (!is_moe(call.kind)) require(call);
   if (profile(call, group).members < 2) {
     Plan nothing;
     nothing.algorithm = "none";

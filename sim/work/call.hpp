@@ -4,14 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "sim/core/units.hpp"
 #include "sim/work/data_type.hpp"
+#include "sim/work/moe_traffic.hpp"
 
 namespace warploom {
 
-enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all, send_recv };
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  all_to_all,
+  send_recv,
+  moe_dispatch,
+  moe_combine,
+};
 
 constexpr std::string_view name(CollectiveKind kind) {
   switch (kind) {
@@ -27,6 +38,10 @@ constexpr std::string_view name(CollectiveKind kind) {
       return "all_to_all";
     case CollectiveKind::send_recv:
       return "send_recv";
+    case CollectiveKind::moe_dispatch:
+      return "moe_dispatch";
+    case CollectiveKind::moe_combine:
+      return "moe_combine";
   }
   return "?";
 }
@@ -41,6 +56,8 @@ struct Call {
   Bytes bytes{0};
   DataType type = DataType::bf16;
   GroupId group = 0;  // send_recv: groups of two, member 0 sends to member 1
+  // Of moe_dispatch and moe_combine, whose bytes follow from it.
+  std::optional<MoeTraffic> moe = {};
 
   friend bool operator==(const Call&, const Call&) = default;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct CollectiveRow {
   std::int64_t nodes = 1;
   std::int64_t in_node = 1;  // ranks of each
   std::int64_t bytes = 0;
+  std::optional<MoeTraffic> moe = {};  // instead of bytes; the device's SMs and memory are looked up
   bool is_one_process = false;  // one thread launches on all devices of the machine
 };
 
