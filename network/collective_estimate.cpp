@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "network/collectives/moe/moe.hpp"
 #include "sim/core/engine.hpp"
 
 namespace warploom {
@@ -40,7 +41,7 @@ Time play(const Network& network, const Plan& plan, Group group) {
 }
 
 Plan planned(const Network& network, const Call& call, const Group& group, const CollectiveChoice& choice) {
-  if ((choice.algorithm.empty() && choice.protocol.empty()) || group.member_count() < 2)
+  if ((choice.algorithm.empty() && choice.protocol.empty()) || group.member_count() < 2 || is_moe(call.kind))
     return network.planner->plan(call, group);
   const LibrarySpec& library = network.planner->library();
   const CollectiveChoice wanted{choice.algorithm.empty() ? library.algorithm : choice.algorithm,
@@ -97,8 +98,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
 }
 
 std::optional<CollectiveKind> collective_kind(std::string_view text) {
-  constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv,
+  constexpr std::array kinds{CollectiveKind::all_reduce,   CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                             CollectiveKind::broadcast,    CollectiveKind::all_to_all, CollectiveKind::send_recv,
                              CollectiveKind::moe_dispatch, CollectiveKind::moe_combine};
   for (const auto kind : kinds) {
     if (text == name(kind)) return kind;

@@ -129,6 +129,7 @@ const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, con
 }  // namespace
 
 std::vector<Planner::Option> Planner::options(const Call& call, const Group& group) const {
+  if (is_moe(call.kind)) return {};
   require(call);
   const GroupProfile where = profile(call, group);
   std::vector<Option> found;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "network/network.hpp"
-#include "sim/core/units.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
+#include "sim/core/units.hpp"
 
 namespace warploom {
 

@@ -31,9 +31,8 @@ struct CollectiveArguments {
 };
 
 const std::vector<std::string>& operations() {
-  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter",
-                                                 "broadcast",  "all_to_all", "send_recv",
-                                                 "moe_dispatch", "moe_combine"};
+  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                 "all_to_all", "send_recv",  "moe_dispatch",   "moe_combine"};
   return names;
 }
 
@@ -67,6 +66,10 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
                     "its bytes follow from `--tokens`, `--hidden`, `--top-k` and `--experts`");
   }
   const FoundNetwork found = load_network(arguments.cluster, arguments.gpus, arguments.overrides);
+  if (is_moe(kind) && !(arguments.choice.algorithm.empty() && arguments.choice.protocol.empty())) {
+    throw UserError(fmt::format("`--algorithm` and `--protocol` say nothing of {}", arguments.operation),
+                    "`--kind` says which kernels do it");
+  }
   if (is_moe(kind)) call = arguments.moe.call(kind, arguments.gpus, found);
   CollectiveReport report;
   report.call = call;

@@ -48,12 +48,16 @@ std::vector<std::int64_t> loads_of(const std::string& text) {
 }  // namespace
 
 void MoeArguments::require_unused(CollectiveKind operation) const {
-  const std::pair<const char*, bool> given[] = {
-      {"--tokens", tokens >= 0},         {"--hidden", hidden != 0},
-      {"--top-k", top_k != 0},           {"--experts", experts != 0},
-      {"--kind", !kind.empty()},         {"--sms", sms != 0},
-      {"--dispatch-type", !dispatch_type.empty()}, {"--combine-type", !combine_type.empty()},
-      {"--node-limit", node_limit != 0}, {"--loads", !loads.empty()}};
+  const std::pair<const char*, bool> given[] = {{"--tokens", tokens >= 0},
+                                                {"--hidden", hidden != 0},
+                                                {"--top-k", top_k != 0},
+                                                {"--experts", experts != 0},
+                                                {"--kind", !kind.empty()},
+                                                {"--sms", sms != 0},
+                                                {"--dispatch-type", !dispatch_type.empty()},
+                                                {"--combine-type", !combine_type.empty()},
+                                                {"--node-limit", node_limit != 0},
+                                                {"--loads", !loads.empty()}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     throw UserError(fmt::format("`{}` says nothing of {}", option, name(operation)),

@@ -29,8 +29,8 @@ struct MoeTransfer {
   int step = 0;
   std::int64_t from = 0;
   std::int64_t to = 0;
-  std::int64_t token = 0;   // index
-  std::int64_t expert = -1; // that the message is for or from; -1: for all of its rank
+  std::int64_t token = 0;    // index
+  std::int64_t expert = -1;  // that the message is for or from; -1: for all of its rank
 };
 
 struct MoePlaces {
@@ -41,8 +41,8 @@ struct MoePlaces {
   std::int64_t rank_of(std::int64_t expert) const { return expert / (experts / ranks); }
 };
 
-// Dispatch; a combine sends the same back, last step first, and sums where a dispatch parts ways. Messages to itself are
-// none.
+// Dispatch; a combine sends the same back, last step first, and sums where a dispatch parts ways. Messages to itself
+// are none.
 std::vector<MoeTransfer> moe_transfers(MoeMode mode, const MoePlaces& places, std::span<const MoeToken> tokens);
 
 }  // namespace warploom

@@ -98,7 +98,8 @@ struct MoeNormalSpec {
             .in(0, 1000),
         field("fill_rate", &MoeNormalSpec::fill_rate, "at which the first token goes all the way; 0: at once")
             .optional(),
-        field("fill_reads", &MoeNormalSpec::fill_reads, "of its time, more for each further rank that it is summed over")
+        field("fill_reads", &MoeNormalSpec::fill_reads,
+              "of its time, more for each further rank that it is summed over")
             .optional()
             .in(0, 100),
         field("network_chunk", &MoeNormalSpec::network_chunk, "tokens that a channel sends to another node at once")

@@ -65,7 +65,8 @@ Plan plan_moe_low_latency(const Setting& setting) {
   const double efficiency = setting.profile.in_node() ? spec.efficiency : spec.network_efficiency;
   PlanStep send;
   send.latency = setting.library.ll.hop * (spec.hops + spec.group_hops * static_cast<double>(launch.groups - 1));
-  if (!setting.profile.in_node()) send.latency += network_step(setting, setting.library.ll) + setting.profile.path_latency;
+  if (!setting.profile.in_node())
+    send.latency += network_step(setting, setting.library.ll) + setting.profile.path_latency;
   PlanStep receive;
   if (messages > 0) {
     send.latency += token;

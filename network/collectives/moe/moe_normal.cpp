@@ -19,9 +19,9 @@ struct Work {
   const MoeNormalSpec& spec;
   bool is_dispatch = true;
   Bytes message{0};
-  MoeReach reach;
-  double meets = 0;         // chance that a token meets the most loaded rank
-  double in_node = 1;       // ranks of a node
+  MoeReach reach = {};
+  double meets = 0;    // chance that a token meets the most loaded rank
+  double in_node = 1;  // ranks of a node
   double channels = 1;
   double channel_tokens = 0;
 

@@ -52,8 +52,7 @@ void require_possible(const MoeTraffic& traffic, std::int64_t ranks, std::int64_
   if (traffic.mode == MoeMode::normal && traffic.sms > traffic.device_sms) {
     throw UserError(fmt::format("{} SMs for the kernels, but the device has {}", traffic.sms, traffic.device_sms));
   }
-  if (!std::isfinite(traffic.imbalance) || traffic.imbalance < 1 ||
-      traffic.imbalance > static_cast<double>(ranks)) {
+  if (!std::isfinite(traffic.imbalance) || traffic.imbalance < 1 || traffic.imbalance > static_cast<double>(ranks)) {
     throw UserError(fmt::format("imbalance: expected 1 to the number of ranks, {}, got {}", ranks, traffic.imbalance),
                     "it is the load of the most loaded rank over the mean");
   }

@@ -38,8 +38,8 @@ class LowLatencyTable final : public TableKind {
   std::string_view meaning() const override { return "low-latency MoE dispatches and combines"; }
   std::span<const std::string_view> columns() const override {
     static constexpr std::array<std::string_view, 10> names = {
-        "device",      "kernel_source", "node_num",         "hidden_size",      "num_token", "num_topk",
-        "num_experts", "gpus",          "dispatch_avg_t_us", "combine_avg_t_us"};
+        "device",   "kernel_source", "node_num", "hidden_size",       "num_token",
+        "num_topk", "num_experts",   "gpus",     "dispatch_avg_t_us", "combine_avg_t_us"};
     return names;
   }
   BaselineKind baseline() const override { return BaselineKind::latency_bandwidth; }
@@ -60,9 +60,18 @@ class NormalTable final : public TableKind {
   std::string_view name() const override { return "moe_normal"; }
   std::string_view meaning() const override { return "normal MoE dispatches and combines, by the SMs that they take"; }
   std::span<const std::string_view> columns() const override {
-    static constexpr std::array<std::string_view, 12> names = {
-        "device",      "kernel_source", "node_num",             "hidden_size", "num_token",           "num_topk",
-        "num_experts", "gpus",          "dispatch_transmit_us", "combine_sms", "combine_transmit_us", "dispatch_sms"};
+    static constexpr std::array<std::string_view, 12> names = {"device",
+                                                               "kernel_source",
+                                                               "node_num",
+                                                               "hidden_size",
+                                                               "num_token",
+                                                               "num_topk",
+                                                               "num_experts",
+                                                               "gpus",
+                                                               "dispatch_transmit_us",
+                                                               "combine_sms",
+                                                               "combine_transmit_us",
+                                                               "dispatch_sms"};
     return names;
   }
   BaselineKind baseline() const override { return BaselineKind::latency_bandwidth; }

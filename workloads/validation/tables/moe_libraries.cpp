@@ -89,8 +89,8 @@ class MoeLibrariesTable final : public TableKind {
   std::string_view meaning() const override { return "published MoE dispatches and combines of several libraries"; }
   std::span<const std::string_view> columns() const override {
     static constexpr std::array<std::string_view, 14> names = {
-        "source", "library", "hardware", "mode", "tokens",  "hidden",         "topk",
-        "experts", "ep",     "op",       "time_us", "bandwidth_GBps", "bw_kind", "sms"};
+        "source",  "library", "hardware", "mode",    "tokens",         "hidden",  "topk",
+        "experts", "ep",      "op",       "time_us", "bandwidth_GBps", "bw_kind", "sms"};
     return names;
   }
   std::string_view device_column() const override { return "hardware"; }
