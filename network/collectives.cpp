@@ -13,7 +13,9 @@
 #include "network/collectives/flat_rounds.hpp"
 #include "network/collectives/hierarchical.hpp"
 #include "network/collectives/hierarchical_all_reduce.hpp"
+#include "network/collectives/moe/moe.hpp"
 #include "network/collectives/msccl_xml.hpp"
+#include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/nvls_tree_all_reduce.hpp"
 #include "network/collectives/pat.hpp"
@@ -132,6 +134,8 @@ FlowPattern pattern_of(CollectiveKind kind, const Group& group) {
     case CollectiveKind::scatter:
       return FlowPattern::scatter;
     case CollectiveKind::all_to_all:
+    case CollectiveKind::moe_dispatch:
+    case CollectiveKind::moe_combine:
       return FlowPattern::all_pairs;
     case CollectiveKind::send_recv:
       return group.member_count() == 2 ? FlowPattern::pair : FlowPattern::chain;
@@ -208,6 +212,7 @@ std::vector<Planner::Option> Planner::all_options(const Call& call, const Group&
 }
 
 std::vector<Planner::Option> Planner::options(const Call& call, const Group& group, bool is_all) const {
+  if (is_moe(call.kind)) return {};
   require(call);
   const GroupProfile where = profile(call, group);
   std::vector<Option> found;
@@ -289,7 +294,12 @@ Plan Planner::plan(const Call& call, const Group& group, const Option& option) c
 }
 
 Plan Planner::plan(const Call& call, const Group& group) const {
-  require(call);
+  // Which kernels do it is the caller's choice, not the library's.
+  if (is_moe(call.kind) && group.member_count() > 1) {
+    const GroupProfile where = profile(call, group);
+    return plan_moe({call, group, where, *topology_, library_});
+  }
+  if (!is_moe(call.kind)) require(call);
   if (profile(call, group).members < 2) {
     Plan nothing;
     nothing.algorithm = "none";

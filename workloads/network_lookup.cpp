@@ -29,6 +29,8 @@ FoundNetwork load_network(const std::string& cluster, std::int64_t devices, cons
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundNetwork found;
   found.name = spec.name;
+  found.device_sms = spec.device.sm.count;
+  found.memory = spec.device.reached_bandwidth();
   found.known = spec.stands_for;
   found.known.insert(found.known.end(), spec.device.aliases.begin(), spec.device.aliases.end());
   if (!diagnostics.has_errors()) found.network = make_network(spec.network, spec.library, devices, diagnostics);

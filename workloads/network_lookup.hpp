@@ -9,6 +9,7 @@
 #include "network/network.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
+#include "sim/core/units.hpp"
 
 namespace warploom {
 
@@ -16,6 +17,8 @@ struct FoundNetwork {
   std::string name;                // as the cluster calls itself
   std::vector<std::string> known;  // names that its device may go by: what its nodes stand for, the device's aliases
   Network network;
+  std::int64_t device_sms = 0;  // of its devices
+  Bandwidth memory{0};          // of its devices, as streaming kernels reach it
 };
 
 // `cluster`: a library name or a file; `devices` of it are used. Throws ConfigError or UserError.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network/collectives/moe/moe_library.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/units.hpp"
 
@@ -288,6 +289,7 @@ struct LibrarySpec {
   double loop_fill = 0.5;
   double copy_hbm_bytes = 2;
   double reduce_hbm_bytes = 3;
+  std::optional<MoeLibrarySpec> moe;
 
   static auto fields() {
     return field_list(
@@ -336,7 +338,8 @@ struct LibrarySpec {
         field("reduce_hbm_bytes", &LibrarySpec::reduce_hbm_bytes,
               "HBM bytes of a device for a byte reduced and passed on")
             .optional()
-            .in(0, 100));
+            .in(0, 100),
+        field("moe", &LibrarySpec::moe, "kernels for MoE dispatch and combine; default: none").optional());
   }
   static void check(const LibrarySpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
 
