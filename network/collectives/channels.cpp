@@ -31,7 +31,7 @@ RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
 std::int64_t most_channels(const Setting& setting) {
   if (!setting.profile.in_node()) return setting.library.network_channels;
   if (setting.library.node_channels > 0) return setting.library.node_channels;
-  return 2 * search_rings(setting.topology.tiers()[0].payload(), setting.library).channels;
+  return 2 * search_rings(setting.topology.port(), setting.library).channels;
 }
 
 ChannelUse channels_for(Bytes bytes, std::int64_t most, const ProtocolSpec& protocol, std::int64_t ranks) {

@@ -106,7 +106,7 @@ GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology&
   profile.members = group.member_count();
   if (profile.members == 1) return profile;
   const TrafficShape shape(pattern, group, topology);
-  const std::int64_t widest = topology.tiers().back().span;  // shifting by whole top units changes no hop
+  const std::int64_t widest = topology.period();
   std::optional<GroupProfile> first;
   for (const auto& instances : group.instances) {
     for (Box box : normal_boxes(instances.base, instances.digits)) {

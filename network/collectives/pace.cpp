@@ -23,18 +23,15 @@ const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol) {
 }
 
 double cards_of(const Setting& setting) {
-  const LinkTier& cards = setting.topology.tiers()[1];
   // Members side by side share a card where there are fewer cards than devices.
-  const double most = static_cast<double>(setting.topology.node_size()) / static_cast<double>(cards.span);
-  return std::min(static_cast<double>(setting.profile.least_in_node), most);
+  return std::min(static_cast<double>(setting.profile.least_in_node), setting.topology.cards_of_node());
 }
 
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
-  const auto tiers = setting.topology.tiers();
-  const Bandwidth port = tiers[0].payload() * protocol.efficiency;
+  const Bandwidth port = setting.topology.port() * protocol.efficiency;
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
-  const Bandwidth cards = tiers[1].payload() * (protocol.network_efficiency * cards_of(setting));
+  const Bandwidth cards = setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
   return in_node > 1 ? std::min(cards, port / ((in_node - 1) / in_node)) : cards;
 }
 

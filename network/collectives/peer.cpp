@@ -19,15 +19,14 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   const PeerProtocolSpec& spec = chosen == Protocol::ll ? peer.ll : peer.simple;
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const auto& profile = setting.profile;
-  const auto tiers = setting.topology.tiers();
 
   // One message has the port to itself, as a ring's step has.
   const bool is_alone = messages.count == 1 && chosen == Protocol::simple;
   const double efficiency = is_alone ? protocol.efficiency : spec.efficiency;
-  Bandwidth rate = tiers[0].payload() * efficiency / messages.count;  // payload of one message
+  Bandwidth rate = setting.topology.port() * efficiency / messages.count;  // payload of one message
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
   if (!profile.in_node()) {
-    const Bandwidth card = tiers[1].payload() * protocol.network_efficiency;
+    const Bandwidth card = setting.topology.card() * protocol.network_efficiency;
     const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
     rate = std::min(rate, card / leaving);
     latency += network_step(setting, protocol);

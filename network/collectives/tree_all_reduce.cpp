@@ -75,7 +75,7 @@ Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& us
   const double chunk = std::min(tree_chunk(setting, chosen, share), share);
   if (chunk <= 0) return Time::zero();
   const double on_card = chunk * channels / rate.value();
-  const Bandwidth link = search_rings(setting.topology.tiers()[0].payload(), setting.library).channel_rate;
+  const Bandwidth link = search_rings(setting.topology.port(), setting.library).channel_rate;
   const double in_channel =
       (protocol.channel_rate.value() > 0 ? protocol.channel_rate : link * protocol.efficiency).value();
   const auto hops = static_cast<double>(2 * (members_of_node(setting) - 1));
@@ -103,7 +103,7 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
                    setting.library.tuner.tree_factor;
   const double port_share = 2.0 * static_cast<double>(in_node - 1) / static_cast<double>(in_node);
   if (in_node > 1) {
-    const Bandwidth port = setting.topology.tiers()[0].payload() * protocol.efficiency;
+    const Bandwidth port = setting.topology.port() * protocol.efficiency;
     rate = std::min(rate, port / port_share);
   }
   Plan plan;

@@ -2,6 +2,8 @@
 // Colour refinement on boxes.
 #include "network/fabrics/fold.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -22,7 +24,7 @@ using Color = std::vector<Share>;
 
 class Refiner {
  public:
-  Refiner(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic);
+  Refiner(const TieredTopology& topology, std::span<const Group> groups, std::span<const Traffic> traffic);
   Folding run();
 
  private:
@@ -37,7 +39,7 @@ class Refiner {
   void add_route(Rank from, Rank to, std::int64_t units, Color& color);
   Folding finish() const;
 
-  const Topology& topology_;
+  const TieredTopology& topology_;
   std::vector<TrafficShape> shapes_;
   std::vector<Variables> classes_;
   LinkTree tree_;
@@ -82,7 +84,7 @@ Reduced reduce(const Box& box, CanRemove&& can_remove) {
   return reduced;
 }
 
-Refiner::Refiner(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic)
+Refiner::Refiner(const TieredTopology& topology, std::span<const Group> groups, std::span<const Traffic> traffic)
     : topology_(topology), tree_(topology) {
   for (std::size_t t = 0; t < traffic.size(); ++t) {
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
@@ -312,7 +314,9 @@ Folding Refiner::finish() const {
 }  // namespace
 
 Folding fold(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic) {
-  return Refiner(topology, groups, traffic).run();
+  const TieredTopology* tiers = topology.tiered();
+  if (tiers == nullptr) throw UserError(fmt::format("`{}` has no tiers of links that fold", topology.kind()));
+  return Refiner(*tiers, groups, traffic).run();
 }
 
 }  // namespace warploom

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways through a written-out network: the next links towards a device, and whole paths chosen among them.
 //
-// Equation: of the links out of a vertex, those whose far end is one hop nearer to the destination, by breadth-first
-// search from it through vertices that forward. Hashed ECMP: hop by hop the link of number hash(flow, vertex, seed) mod
-// count, so that one flow keeps its path and flows collide as on real fabrics. Even split: every link of the set gets
-// an equal share. Source: RFC 2992 (ECMP by hash); splitmix64 as the hash.
+// Equation: of the links out of a vertex, those that begin a way of least cost to the destination (links of cost 1, as
+// most are: of fewest hops), by a search from it through vertices that forward. Hashed ECMP: hop by hop the link of
+// number hash(flow, vertex, seed) mod count, so that one flow keeps its path and flows collide as on real fabrics. Even
+// split: every link of the set gets an equal share. Source: RFC 2992 (ECMP by hash); splitmix64 as the hash.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class Router {
   const std::vector<std::uint16_t>& distances(VertexId to);
 
   const NetworkGraph& graph_;
-  std::unordered_map<VertexId, std::vector<std::uint16_t>> distances_;  // in hops, to the key
+  std::unordered_map<VertexId, std::vector<std::uint16_t>> distances_;  // by cost, to the key
 };
 
 }  // namespace warploom
