@@ -24,12 +24,12 @@ double packet_rate(const NetworkGraph& graph) {
 }  // namespace
 
 PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine,
-                             PacketListener& listener)
+                             PacketListener& listener, std::unique_ptr<Router> router)
     : graph_(graph),
       spec_(spec),
       engine_(engine),
       listener_(listener),
-      router_(graph),
+      router_(router ? std::move(router) : std::make_unique<Router>(graph)),
       random_(static_cast<std::uint64_t>(spec.seed)),
       wheel_(packet_rate(graph)),
       lane_count_(static_cast<std::uint32_t>(spec.lanes)),

@@ -57,8 +57,9 @@ struct ConnectionRange {
 
 class PacketNetwork final : public EventSink, private CongestionHost {
  public:
-  // Throws UserError where a buffer does not hold what its links need.
-  PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine, PacketListener& listener);
+  // Throws UserError where a buffer does not hold what its links need. `router` null: by shortest ways.
+  PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine, PacketListener& listener,
+                std::unique_ptr<Router> router = nullptr);
   ~PacketNetwork() override;
 
   // A transfer is done when all its flows have arrived. Flows are added before it starts; ids are used again.
@@ -74,6 +75,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void feed(TransferId transfer, ConnectionRange connections, GateId gate, std::uint32_t input);
 
   const NetworkGraph& graph() const { return graph_; }
+  Router& router() { return *router_; }
   const PacketSpec& spec() const { return spec_; }
   // So far; `most` of the busiest queues.
   PacketStatistics statistics(std::size_t most = 10) const;
@@ -247,7 +249,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   PacketSpec spec_;
   Engine& engine_;
   PacketListener& listener_;
-  Router router_;
+  std::unique_ptr<Router> router_;
   Random random_;
   EventWheel wheel_;
   std::uint32_t lane_count_ = 1;

@@ -158,7 +158,7 @@ const PacketNetwork::Path& PacketNetwork::path_of(VertexId from, VertexId to, st
 
 PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::uint32_t channel) {
   const auto seed = static_cast<std::uint64_t>(spec_.seed);
-  std::vector<EdgeId> edges = router_.hashed_path({from, to, channel}, seed);
+  std::vector<EdgeId> edges = router_->hashed_path({from, to, channel}, seed);
   Path path;
   path.place = static_cast<std::uint32_t>(paths_.size());
   path.length = static_cast<std::uint32_t>(edges.size());
@@ -187,7 +187,7 @@ PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::ui
   const EdgeId first = edges.front();
   const auto most = static_cast<std::uint32_t>(spec_.spray_paths);
   for (std::uint32_t i = 1; i < 8 * most && path.count < most; ++i) {
-    edges = router_.hashed_path({from, to, channel + (i << 16)}, seed);
+    edges = router_->hashed_path({from, to, channel + (i << 16)}, seed);
     if (edges.front() != first || edges.size() != path.length) continue;
     write(edges);
     ++path.count;
@@ -202,7 +202,7 @@ void PacketNetwork::note_collision(const PacketFlow& flow, const Path& path) {
   for (std::uint32_t i = 0; i < path.length; ++i) {
     const EdgeId edge = paths_[path.place + i];
     if (flows_on_[edge] == 0 || graph_.group_of(graph_.from(edge)).kind != VertexKind::network_switch) continue;
-    router_.next(graph_.from(edge), flow.to, links);
+    router_->next(graph_.from(edge), flow.to, links);
     if (std::ranges::any_of(links, [this](EdgeId other) { return flows_on_[other] == 0; })) {
       ++totals_.collisions;
       return;
