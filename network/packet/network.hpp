@@ -2,16 +2,15 @@
 // Packets over queues: every edge of a written-out network sends one packet at a time and is held back by its far end.
 //
 // Equations. A packet of p bytes is p + header ceil(p / unit) on the wire, takes that over the line's rate to send and
-// arrives the link's latency later (store and forward). The line carries wire bytes so fast that full packets get the
-// payload rate of the link (LinkKind::payload()), but no faster than its data-sheet rate. What waits at a link is first
-// in, first out in each lane; lanes, and a device's own packets against those that it forwards, take turns. Link
-// discipline by protocol: Ethernet pauses (shared_buffer.hpp); InfiniBand, NVLink, PCIe and others give credits: the
-// far end holds C bytes a lane and returns what it has sent on one latency later.
-// Assumptions: switches have queues at their outputs only (no head-of-line blocking at inputs); answers to senders
-// (ACK, NAK, CNP, BECN, pauses, credits) go by a lane of their own, never wait and take no bandwidth; a device takes in
-// what arrives at once.
-// Events: one a hop where nothing waits, two where something does, on a wheel of our own; the engine holds the wheel's
-// earliest one only, and is never overtaken. Sources: csg-htsim (pooled packets, queues as event sinks);
+// arrives the link's latency later (store and forward). Where the link's efficiency is said (below 1), the line is as
+// fast as lets full packets get just that payload rate; else it has its data-sheet rate and headers come off it. What
+// waits at a link is first in, first out in each lane; lanes, and a device's own packets against those that it
+// forwards, take turns. Link discipline by protocol: Ethernet pauses (shared_buffer.hpp); InfiniBand, NVLink, PCIe and
+// others give credits: the far end holds C bytes a lane and returns what it has sent on one latency later. Assumptions:
+// switches have queues at their outputs only (no head-of-line blocking at inputs); answers to senders (ACK, NAK, CNP,
+// BECN, pauses, credits) go by a lane of their own, never wait and take no bandwidth; a device takes in what arrives at
+// once. Events: one a hop where nothing waits, two where something does, on a wheel of our own; the engine holds the
+// wheel's earliest one only, and is never overtaken. Sources: csg-htsim (pooled packets, queues as event sinks);
 // ns-3-alibabacloud.
 #pragma once
 

@@ -64,7 +64,8 @@ void PacketNetwork::make_ports() {
     const Framing framing = framing_of(kind.protocol, spec_);
     const double share = static_cast<double>(graph_.link(edge).width) * static_cast<double>(graph_.link(edge).health);
     const double stretch = static_cast<double>(framing.unit + framing.header) / static_cast<double>(framing.unit);
-    const double line = std::min(kind.rate.value(), kind.payload().value() * stretch) * share;
+    // What a file says payload gets has the headers in it; where it says nothing, they come off the rate.
+    const double line = (kind.efficiency < 1 ? kind.payload().value() * stretch : kind.rate.value()) * share;
     port.ps_per_byte = 1e12 / line;
     port.latency = kind.latency.ps();
     port.unit = static_cast<std::uint32_t>(framing.unit);

@@ -136,7 +136,8 @@ TEST(PacketFabric, ARingInTurnMovesFromRankToRank) {
 }
 
 TEST(PacketFabric, OneSlowFlowHoldsBackARingInTurn) {
-  // A pair that shares one link of the ring: in turn all of the ring goes at half its rate from the second part on.
+  // A pair that shares one link of the ring: who is n - 1 ranks behind it gets n - 1 parts ahead, then goes at half
+  // its rate, too.
   const auto topology = test::topology(one_node, 8);
   std::vector<Group> groups{group({{8, 1}}, {}), group({{2, 1}}, {})};
   Bundle other = bundle(FlowPattern::pair, 400_MB);
@@ -154,7 +155,7 @@ TEST(PacketFabric, OneSlowFlowHoldsBackARingInTurn) {
     return least;
   };
   // Fastest flow of the ring: free of it all, or held back by the two ranks whose link is shared.
-  EXPECT_GT(sent_by(2_MB).seconds(), 1.5 * sent_by(0_B).seconds());
+  EXPECT_GT(sent_by(200_kB).seconds(), 1.5 * sent_by(0_B).seconds());
 }
 
 TEST(PacketFabric, AllPairsAndPairsAndTreesDeliverWhatIsAsked) {
