@@ -76,7 +76,7 @@ class EventWheel {
   std::size_t size_ = 0;
   std::vector<Event> current_;  // of the open bucket, sorted
   std::size_t at_ = 0;
-  std::int64_t open_ = 0;      // number of the open bucket
+  std::int64_t open_ = -1;     // number of the open bucket
   std::int64_t open_end_ = 0;  // events before it are in current_
   std::uint32_t free_ = none;
   std::vector<Node> nodes_;

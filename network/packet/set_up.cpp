@@ -12,10 +12,8 @@ namespace warploom {
 
 namespace {
 
-// A PCI Express packet: 256 bytes of payload as most systems set it; header 16, sequence number 2, LCRC 4, framing 4
-// (PCI Express base specification 3.0, sections 2.2 and 3.6).
-constexpr std::uint32_t pcie_unit = 256;
-constexpr std::uint32_t pcie_header = 26;
+// A PCI Express packet has 256 bytes of payload as most systems set it; its headers are in the link's efficiency.
+constexpr std::int64_t pcie_unit = 256;
 constexpr std::int64_t pause_frame = 64;
 
 std::uint64_t mix(std::uint64_t x) {
@@ -37,7 +35,7 @@ Framing framing_of(LinkProtocol protocol, const PacketSpec& spec) {
     case LinkProtocol::nvlink:
       return {spec.nvlink.packet().count(), (spec.nvlink.flit * spec.nvlink.header_flits).count(), spec.nvlink.train};
     case LinkProtocol::pcie:
-      return {pcie_unit, pcie_header, spec.nvlink.train};
+      return {pcie_unit, 0, spec.nvlink.train};
     case LinkProtocol::infiniband:
     case LinkProtocol::unified_bus:
       break;
