@@ -10,12 +10,17 @@ namespace warploom {
 
 namespace {
 
-bool before(const EventWheel::Event& a, const EventWheel::Event& b) {
-  return a.time != b.time ? a.time < b.time : a.order < b.order;
-}
-bool later(const EventWheel::Event& a, const EventWheel::Event& b) { return before(b, a); }
+// Types, not functions, so that sorting has them inline.
+struct Before {
+  bool operator()(const EventWheel::Event& a, const EventWheel::Event& b) const {
+    return a.time != b.time ? a.time < b.time : a.order < b.order;
+  }
+};
+struct Later {
+  bool operator()(const EventWheel::Event& a, const EventWheel::Event& b) const { return Before()(b, a); }
+};
 
-constexpr double events_per_bucket = 3;
+constexpr double events_per_bucket = 2;
 
 }  // namespace
 
@@ -38,7 +43,7 @@ void EventWheel::insert(std::int64_t time, std::uint32_t payload) {
 
 void EventWheel::push_far(std::int64_t time, std::uint32_t payload) {
   far_.push_back({time, payload, far_order_++});
-  std::ranges::push_heap(far_, later);
+  std::ranges::push_heap(far_, Later());
 }
 
 // The number of the next bucket that holds something, `never` if none does.
@@ -68,7 +73,7 @@ bool EventWheel::open_next() {
   open_end_ = (bucket + 1) << shift_;
   while (!far_.empty() && far_.front().time < open_end_) {
     current_.push_back(far_.front());
-    std::ranges::pop_heap(far_, later);
+    std::ranges::pop_heap(far_, Later());
     far_.pop_back();
   }
   const std::size_t from_far = current_.size();
@@ -86,7 +91,8 @@ bool EventWheel::open_next() {
   std::reverse(current_.begin() + static_cast<std::ptrdiff_t>(from_far), current_.end());
   for (std::size_t i = 0; i < current_.size(); ++i) current_[i].order = static_cast<std::uint32_t>(i);
   if (current_.size() > 24) {
-    std::ranges::sort(current_, before);
+    if (std::is_sorted(current_.begin(), current_.end(), Before())) return true;  // many of one moment
+    std::sort(current_.begin(), current_.end(), Before());
     return true;
   }
   for (std::size_t i = 1; i < current_.size(); ++i) {

@@ -56,6 +56,8 @@ class EventWheel {
     --size_;
     return current_[at_++];
   }
+  // Of the one after it, if that is near; else null.
+  const Event* coming() const { return at_ < current_.size() ? &current_[at_] : nullptr; }
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;

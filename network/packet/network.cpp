@@ -61,7 +61,9 @@ void PacketNetwork::run() {
     const std::int64_t time = wheel_.next_time();
     if (time == EventWheel::never || (time > here && time >= engine_.next_time().ps())) break;
     now_ = time;
-    dispatch(wheel_.pop());
+    const EventWheel::Event event = wheel_.pop();
+    if (const auto* coming = wheel_.coming()) fetch(*coming);
+    dispatch(event);
   }
   is_running_ = false;
   schedule_wake();

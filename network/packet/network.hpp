@@ -148,6 +148,16 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void on_event(std::uint64_t payload) override;
   void run();
   void dispatch(EventWheel::Event event);
+  // Asks the memory for what the next event will touch.
+  void fetch(const EventWheel::Event& event) const {
+    const std::uint32_t id = event.payload & ((1U << id_bits) - 1);
+    if (event.payload >> id_bits == static_cast<std::uint32_t>(Kind::arrive)) {
+      __builtin_prefetch(&packets_[id]);
+    } else if (event.payload >> id_bits == static_cast<std::uint32_t>(Kind::kick)) {
+      __builtin_prefetch(&ports_[id]);
+      __builtin_prefetch(&lanes_[id * lane_count_]);
+    }
+  }
   void schedule_wake();
   void catch_up();
   void push(std::int64_t time, Kind kind, std::uint32_t id) {

@@ -2,7 +2,8 @@
 // The packet network's speed: packet-hops a second of one core.
 #include <benchmark/benchmark.h>
 
-#include "network/packet/network.hpp"
+#include "network/packet/packet_fabric.hpp"
+#include "network/topologies.hpp"
 
 namespace warploom {
 namespace {
@@ -59,6 +60,43 @@ void permutation(benchmark::State& state, LinkProtocol protocol) {
 void infiniband(benchmark::State& state) { permutation(state, LinkProtocol::infiniband); }
 void ethernet(benchmark::State& state) { permutation(state, LinkProtocol::ethernet); }
 
+struct Done : BundleListener {
+  void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
+};
+
+// Ring all-reduce of 64 MB on 64 devices, 8 a node, in turn.
+void ring_all_reduce(benchmark::State& state) {
+  const auto value = parse_config_text(
+      "kind: rail_fat_tree\n"
+      "node: {gpus: 8, nvlink: {links: 18, rate: 25 GB/s, efficiency: 0.82}}\n"
+      "nic: {count: 8, rate: 400 Gb/s, efficiency: 0.97, latency: 500 ns}\n"
+      "tiers: [{name: leaf, of: 4, latency: 500 ns}, {name: spine, of: 2}]\n",
+      "bench.yaml");
+  Diagnostics diagnostics;
+  const std::shared_ptr<const Topology> topology = topology_registry().make(value, diagnostics, 64);
+  diagnostics.throw_if_any();
+  Group all;
+  all.members.digits = {{64, 1}};
+  all.instances = {{0, {}}};
+  Bundle bundle;
+  bundle.traffic = {FlowPattern::ring, 0};
+  bundle.bytes_per_flow = Bytes(64'000'000) * 126 / 64;
+  bundle.first = Bytes(64'000'000) / 64;
+  std::uint64_t hops = 0;
+  for (auto _ : state) {
+    Engine engine;
+    Done done;
+    PacketFabric fabric({}, topology, engine, done);
+    fabric.prepare(std::span(&all, 1), std::span(&bundle.traffic, 1));
+    fabric.start(bundle, 0);
+    engine.run();
+    hops += fabric.network().hops();
+    state.counters["simulated_us"] = engine.now().microseconds();
+  }
+  state.counters["hops"] = benchmark::Counter(static_cast<double>(hops), benchmark::Counter::kIsRate);
+}
+
+BENCHMARK(ring_all_reduce)->Unit(benchmark::kMillisecond);
 BENCHMARK(infiniband)->Arg(2)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond);
 BENCHMARK(ethernet)->Arg(2)->Arg(8)->Arg(32)->Unit(benchmark::kMillisecond);
 

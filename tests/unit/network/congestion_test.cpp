@@ -39,7 +39,7 @@ PacketSpec dcqcn_of_paper() {
 // Zhu et al., "ECN or Delay", CoNEXT 2016, theorem 1: the only fixed point has fair rates C / N and
 // p = cbrt(R_AI N^2 / (tau' C^2) (1 / B + N / (T C))^2), all in packets; the queue is what RED marks with p.
 TEST(Dcqcn, SettlesAtThePublishedFixedPoint) {
-  for (const std::uint32_t n : {2U, 10U}) {
+  for (const std::uint32_t n : {3U, 8U, 10U}) {
     const NetworkGraph graph = star(n + 1, wire(LinkProtocol::ethernet, 5_GBps, 1_us));
     const PacketSpec spec = dcqcn_of_paper();
     PacketBench bench(graph, spec);
@@ -48,7 +48,7 @@ TEST(Dcqcn, SettlesAtThePublishedFixedPoint) {
     bench.run_until(100_ms);
     std::vector<double> received(n);
     for (ConnectionId i = 0; i < n; ++i) received[i] = -static_cast<double>(bench.network.state(i).received);
-    const double queue = mean_queue(bench, down, 100_ms, 200_ms, 10_us);
+    const double queue = mean_queue(bench, down, 100_ms, 250_ms, 10_us);
     const double c = 5e9 / 1000;
     const double increase = 40e6 / 8 / 1000;
     const double tau = 55e-6;
@@ -58,7 +58,7 @@ TEST(Dcqcn, SettlesAtThePublishedFixedPoint) {
     EXPECT_NEAR(queue, expected, 0.1 * expected) << n;
     double sum = 0;
     for (ConnectionId i = 0; i < n; ++i) sum += received[i] += static_cast<double>(bench.network.state(i).received);
-    EXPECT_NEAR(sum / 0.1, 5e9, 0.02 * 5e9) << n;
+    EXPECT_NEAR(sum / 0.15, 5e9, 0.02 * 5e9) << n;
     for (const double one : received) EXPECT_NEAR(one, sum / n, 0.1 * sum / n) << n;
   }
 }
