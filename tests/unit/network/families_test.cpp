@@ -91,14 +91,19 @@ TEST(Hccl, BetweenServersTheLeastCostIsTaken) {
       const double ring = 10e-6 + inside + 2 * hop.seconds() * static_cast<double>(servers - 1) + moved;
       for (const auto& option : planner.options(call, group)) {
         if (!option.is_offered) continue;
-        if (option.algorithm == Algorithm::nhr) EXPECT_NEAR(option.library_estimate.seconds(), nhr, nhr * 0.01 + 1e-6);
-        if (option.algorithm == Algorithm::ring)
+        if (option.algorithm == Algorithm::nhr) {
+          EXPECT_NEAR(option.library_estimate.seconds(), nhr, nhr * 0.01 + 1e-6);
+        }
+        if (option.algorithm == Algorithm::ring) {
           EXPECT_NEAR(option.library_estimate.seconds(), ring, ring * 0.01 + 1e-6);
+        }
         EXPECT_NE(option.algorithm, Algorithm::mesh);
       }
       const Plan plan = planner.plan(call, group);
       for (const auto& option : planner.options(call, group)) {
-        if (option.is_offered) EXPECT_LE(time_alone(plan), option.library_estimate);
+        if (option.is_offered) {
+          EXPECT_LE(time_alone(plan), option.library_estimate);
+        }
       }
       EXPECT_NE(plan.protocol, "ll");
     }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -29,12 +30,19 @@ const TunerSpec ampere = tuner({40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3}, 2
 const TunerSpec hopper = tuner({60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3}, 50_GBps);
 const TunerSpec blackwell = tuner({90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18}, 50_GBps);
 
+LinkKind nvlink(Bandwidth rate) {
+  LinkKind kind;
+  kind.name = "nvlink";
+  kind.rate = rate;
+  return kind;
+}
+
 using Pairs = std::vector<std::tuple<VertexId, VertexId, std::uint16_t>>;
 
 NetworkGraph mesh_of(std::uint32_t devices, const Pairs& links, Bandwidth link) {
   NetworkGraph graph;
   graph.add({.name = "device", .kind = VertexKind::device, .count = devices});
-  const auto kind = graph.add(LinkKind{.name = "nvlink", .protocol = LinkProtocol::nvlink, .rate = link});
+  const auto kind = graph.add(nvlink(link));
   for (const auto& [a, b, width] : links) graph.connect(a, b, kind, width);
   graph.finish();
   return graph;
@@ -44,7 +52,7 @@ NetworkGraph switched(std::uint32_t devices, std::uint32_t switches, std::uint16
   NetworkGraph graph;
   graph.add({.name = "device", .kind = VertexKind::device, .count = devices});
   const VertexId nvswitch = graph.add({.name = "nvswitch", .kind = VertexKind::network_switch, .count = switches});
-  const auto kind = graph.add(LinkKind{.name = "nvlink", .protocol = LinkProtocol::nvlink, .rate = link});
+  const auto kind = graph.add(nvlink(link));
   for (std::uint32_t d = 0; d < devices; ++d) {
     for (std::uint32_t s = 0; s < switches; ++s) graph.connect(d, nvswitch + s, kind, width);
   }

@@ -157,7 +157,9 @@ TEST(Rounds, APlanInANodeCostsItsRoundsAndNoLessThanTheBandwidthBound) {
         EXPECT_GE(sent, bound * (1 - 1e-9));  // beta: nobody can do with less
         const bool is_optimal = how == "nhr" || how == "mesh" || how == "pairwise" ||
                                 (how == "bruck" && kind != CollectiveKind::all_to_all) || power_of_two_below(n) == n;
-        if (is_optimal && how != "bruck") EXPECT_NEAR(sent, bound, 10);
+        if (is_optimal && how != "bruck") {
+          EXPECT_NEAR(sent, bound, 10);
+        }
       }
     }
   }
