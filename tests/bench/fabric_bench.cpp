@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric's cost against the number of devices: prepare, play one ring, solve; and a check that nothing grows.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <map>
 
@@ -151,6 +153,8 @@ void drain(benchmark::State& state, const std::string& name) {
   count(state, fabric);
   state.counters["touched_a_solve"] =
       static_cast<double>(fabric.counters().variables_touched) / static_cast<double>(fabric.counters().solves);
+  state.counters["fills_a_solve"] =
+      static_cast<double>(fabric.rates().fills()) / static_cast<double>(fabric.counters().solves);
 }
 
 void BM_DrainRandomPairs(benchmark::State& state) { drain(state, "dgx_h100"); }
@@ -238,13 +242,72 @@ bool grows(const std::string& name) {
   return bad;
 }
 
+std::int64_t heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks) + static_cast<std::int64_t>(info.hblkhd);
+}
+
+double seconds(std::clock_t since) { return static_cast<double>(std::clock() - since) / CLOCKS_PER_SEC; }
+
+struct Drained {
+  double touched_a_solve = 0;
+  double seconds_a_solve = 0;
+  double bytes_a_flow = 0;
+};
+
+Drained drained(std::int64_t devices, int each) {
+  const Network network = cluster("dgx_h100", devices);
+  const Job job = random_pairs(devices, each);
+  const std::int64_t before = heap_bytes();
+  Engine engine;
+  Listener listener;
+  FluidFabric fabric(network.topology, engine, listener);
+  fabric.prepare(job.groups, job.traffic);
+  for (std::size_t i = 0; i < job.traffic.size(); ++i)
+    fabric.start(
+        {job.traffic[i], false, Bytes(50'000'000 + static_cast<std::int64_t>(i * 7919 % 50'000'000)), Bandwidth{0}}, 0);
+  engine.step();
+  Drained result;
+  result.bytes_a_flow = static_cast<double>(heap_bytes() - before) / static_cast<double>(job.traffic.size());
+  const auto solves = fabric.counters().solves;
+  const auto touched = fabric.counters().variables_touched;
+  const std::clock_t start = std::clock();
+  engine.run();
+  const auto count = static_cast<double>(fabric.counters().solves - solves);
+  result.seconds_a_solve = seconds(start) / count;
+  result.touched_a_solve = static_cast<double>(fabric.counters().variables_touched - touched) / count;
+  return result;
+}
+
+// A departure touches a few flows however many there are, costs far less than filling all of them, and what a flow
+// holds is bounded.
+bool repairs_badly() {
+  const Drained small = drained(1024, 4);
+  const Drained large = drained(4096, 4);
+  const Drained wide = drained(65536, 1);
+  const Folding folding = hashed_permutation(16384);
+  WaterFilling filling(folding);
+  std::vector<WaterFilling::Job> jobs(folding.variables.size());
+  for (VariableId v = 0; v < jobs.size(); ++v) jobs[v].variable = v;
+  const std::clock_t start = std::clock();
+  filling.solve(jobs);
+  const double full = seconds(start);
+  const bool bad = large.touched_a_solve > 1.5 * small.touched_a_solve || large.touched_a_solve > 20 ||
+                   large.seconds_a_solve * 50 > full || wide.bytes_a_flow > 4096;
+  std::cerr << "random pairs: rates found anew a departure " << small.touched_a_solve << " -> " << large.touched_a_solve
+            << "; a repair is " << full / large.seconds_a_solve << " times cheaper than a solve of 16,384 flows; "
+            << wide.bytes_a_flow << " bytes a flow of 65,536" << (bad ? "  REPAIRS BADLY\n" : "\n");
+  return bad;
+}
+
 }  // namespace
 }  // namespace warploom
 
 int main(int argc, char** argv) {
   const bool rail_grows = warploom::grows("dgx_h100");
   const bool clos_grows = warploom::grows("meta_24k_h100");
-  if (rail_grows || clos_grows) return EXIT_FAILURE;
+  const bool repairs_badly = warploom::repairs_badly();
+  if (rail_grows || clos_grows || repairs_badly) return EXIT_FAILURE;
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return EXIT_SUCCESS;
