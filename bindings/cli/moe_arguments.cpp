@@ -8,6 +8,7 @@
 #include <charconv>
 #include <vector>
 
+#include "hw_models/kernels/expert_loads.hpp"
 #include "network/collectives/moe/moe_reach.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -32,7 +33,7 @@ DataType type_of(const char* option, const std::string& text, DataType otherwise
 // "120,80,...": tokens of each expert.
 std::vector<std::int64_t> loads_of(const std::string& text) {
   std::vector<std::int64_t> loads;
-  for (const auto part : split(text, ',')) {
+  for (const auto& part : split(text, ',')) {
     const auto word = trim(part);
     std::int64_t load = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), load);
@@ -43,6 +44,29 @@ std::vector<std::int64_t> loads_of(const std::string& text) {
     loads.push_back(load);
   }
   return loads;
+}
+
+// The most loaded rank over the mean, over draws of a power law.
+double imbalance_of(const std::string& text, const MoeTraffic& traffic, std::int64_t ranks) {
+  double exponent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  if (error != std::errc() || end != text.data() + text.size() || !(exponent >= 0 && exponent <= 10))
+    throw UserError(fmt::format("`--skew`: expected an exponent of 0 to 10, got {}", warploom::quoted(text)));
+  require_possible(traffic, ranks, 1);
+  if (traffic.tokens == 0 || exponent == 0) return 1;
+  Routing routing;
+  routing.tokens = std::min<std::int64_t>(traffic.tokens * ranks, 65'536);  // a sample says as much
+  routing.top_k = traffic.top_k;
+  routing.experts = traffic.experts;
+  routing.local_experts = traffic.experts / ranks;
+  routing.exponent = exponent;
+  double sum = 0;
+  const auto draws = expert_loads(routing);
+  for (const auto& loads_of_device : draws) {
+    for (const std::int64_t load : loads_of_device) sum += static_cast<double>(load);
+  }
+  const double mean = static_cast<double>(routing.tokens * routing.top_k) / static_cast<double>(ranks);
+  return std::clamp(sum / static_cast<double>(draws.size()) / mean, 1.0, static_cast<double>(ranks));
 }
 
 }  // namespace
@@ -57,7 +81,8 @@ void MoeArguments::require_unused(CollectiveKind operation) const {
                                                 {"--dispatch-type", !dispatch_type.empty()},
                                                 {"--combine-type", !combine_type.empty()},
                                                 {"--node-limit", node_limit != 0},
-                                                {"--loads", !loads.empty()}};
+                                                {"--loads", !loads.empty()},
+                                                {"--skew", !skew.empty()}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
     throw UserError(fmt::format("`{}` says nothing of {}", option, name(operation)),
@@ -84,7 +109,9 @@ Call MoeArguments::call(CollectiveKind operation, std::int64_t ranks, const Foun
   traffic.node_limit = node_limit;
   traffic.device_sms = cluster.device_sms;
   traffic.memory = cluster.memory;
+  if (!skew.empty()) traffic.imbalance = imbalance_of(skew, traffic, ranks);
   if (!loads.empty()) {
+    if (!skew.empty()) throw UserError("`--skew` and `--loads` say the same in two ways", "leave one of them out");
     const auto all = loads_of(loads);
     if (static_cast<std::int64_t>(all.size()) != traffic.experts) {
       throw UserError(fmt::format("`--loads`: {} numbers for {} experts", all.size(), traffic.experts));
@@ -127,6 +154,10 @@ void add_moe_arguments(CLI::App* command, MoeArguments& arguments) {
                     ->add_option("--loads", arguments.loads,
                                  "MoE: tokens of each expert, where they are uneven: 120,80,... (default: even)")
                     ->type_name("N,N,..."));
+  set_not_empty(command
+                    ->add_option("--skew", arguments.skew,
+                                 "MoE: exponent of the power law that the experts' loads follow (default 0: even)")
+                    ->type_name("NUMBER"));
 }
 
 }  // namespace warploom

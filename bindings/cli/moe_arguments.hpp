@@ -23,6 +23,7 @@ struct MoeArguments {
   std::string combine_type;
   std::int64_t node_limit = 0;
   std::string loads;
+  std::string skew;
 
   // Throws UserError where an option of these was given to another operation.
   void require_unused(CollectiveKind kind) const;

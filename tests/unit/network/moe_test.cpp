@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <random>
@@ -173,7 +174,9 @@ TEST(MoeTransfers, DispatchBringsEveryTokenToEveryExpertThatItChose) {
       for (const auto& transfer : transfers) {
         auto& held = holders[static_cast<std::size_t>(transfer.token)];
         EXPECT_TRUE(held.contains(transfer.from)) << "sent before it was there";
-        if (mode == MoeMode::normal) EXPECT_FALSE(held.contains(transfer.to)) << "sent twice";
+        if (mode == MoeMode::normal) {
+          EXPECT_FALSE(held.contains(transfer.to)) << "sent twice";
+        }
         held.insert(transfer.to);
       }
       for (std::size_t i = 0; i < tokens.size(); ++i) {
