@@ -34,8 +34,9 @@ CollectiveEstimate estimate_chosen(const Network& network, const Call& call, con
   estimate.algorithm = plan.algorithm;
   estimate.protocol = plan.protocol;
   estimate.channels = plan.sms;
-  const PlayedCalls played = play(network, plan, group);
+  PlayedCalls played = play(network, plan, group);
   estimate.duration = played.durations[0];
+  estimate.packets = std::move(played.packets);
   estimate.bottleneck = played.bottleneck;
   if (estimate.duration > Time::zero()) {
     estimate.bus_bandwidth = Bandwidth(static_cast<double>(call.bytes.count()) / estimate.duration.seconds() *

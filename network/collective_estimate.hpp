@@ -10,6 +10,7 @@
 
 #include "network/collectives/choice.hpp"
 #include "network/network.hpp"
+#include "network/packet/statistics.hpp"
 #include "sim/core/units.hpp"
 #include "sim/work/call.hpp"
 #include "sim/work/group.hpp"
@@ -32,6 +33,7 @@ struct CollectiveEstimate {
   int channels = 0;                             // SMs of each device
   Bandwidth bus_bandwidth{0};                   // as nccl-tests defines it: bytes / duration x bus_factor
   BusiestLink bottleneck;                       // over the whole duration, latencies included
+  std::optional<PacketStatistics> packets;      // where packets were played
   std::vector<CollectiveCandidate> candidates;  // by the library's estimate; what it never chooses by itself last
 };
 

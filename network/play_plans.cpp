@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "network/packet/packet_fabric.hpp"
 #include "sim/core/engine.hpp"
 
 namespace warploom {
@@ -30,6 +31,10 @@ class Player : public EventSink, public BundleListener {
     }
     if (!calls_.empty()) played.bottleneck = fabric_->busiest_link(played.end - first);
     played.counters = fabric_->counters();
+    if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) {
+      played.packets = packets->statistics();
+      played.bottleneck = {played.packets->bottleneck, played.packets->bottleneck_utilisation};
+    }
     return played;
   }
 

@@ -5,9 +5,11 @@
 // Devices and their memory are not busy with anything else.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "network/packet/statistics.hpp"
 #include "sim/core/units.hpp"
 #include "sim/play/ports.hpp"
 #include "sim/work/group.hpp"
@@ -25,6 +27,7 @@ struct PlayedCalls {
   Time end;                     // of the last
   BusiestLink bottleneck;       // from the first start to the last end
   FabricCounters counters;
+  std::optional<PacketStatistics> packets;  // of the packet fabric
 };
 
 PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls);

@@ -115,7 +115,9 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   plan.hbm_bytes_per_wire_byte = movement.hbm_bytes / protocol.wire_bytes;
   // Where the moving alone would take longer than everything, the latency is gone and the flow goes quicker.
   const Bandwidth quicker = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
-  plan.steps.push_back({alone - moving, {bundle_of(setting, movement.pattern, wire, quicker)}});
+  Bundle around = bundle_of(setting, movement.pattern, wire, quicker);
+  around.first = wire / movement.steps;  // what a rank sends in the first step is its own
+  plan.steps.push_back({alone - moving, {around}});
   return plan;
 }
 
