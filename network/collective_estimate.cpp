@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "network/collectives/moe/moe.hpp"
 #include "network/play_plans.hpp"
 
 namespace warploom {
@@ -16,7 +17,7 @@ PlayedCalls play(const Network& network, const Plan& plan, const Group& group) {
 }
 
 Plan planned(const Network& network, const Call& call, const Group& group, const CollectiveChoice& choice) {
-  if ((choice.algorithm.empty() && choice.protocol.empty()) || group.member_count() < 2)
+  if ((choice.algorithm.empty() && choice.protocol.empty()) || group.member_count() < 2 || is_moe(call.kind))
     return network.planner->plan(call, group);
   const LibrarySpec& library = network.planner->library();
   const CollectiveChoice wanted{choice.algorithm.empty() ? library.algorithm : choice.algorithm,
@@ -46,6 +47,7 @@ CollectiveEstimate estimate_chosen(const Network& network, const Call& call, con
 CollectiveEstimate estimate_collective(const Network& network, const Call& call, const Group& group,
                                        const CollectiveChoice& choice) {
   CollectiveEstimate estimate = estimate_chosen(network, call, group, choice);
+  if (call.moe) return estimate;  // nothing else could be done
   for (const auto& option : network.planner->options(call, group)) {
     const Plan plan = network.planner->plan(call, group, option);
     const bool is_chosen = plan.algorithm == estimate.algorithm && plan.protocol == estimate.protocol;
@@ -79,6 +81,8 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_to_all:
     case CollectiveKind::gather:
     case CollectiveKind::scatter:
+    case CollectiveKind::moe_dispatch:
+    case CollectiveKind::moe_combine:
       return (n - 1) / n;
     case CollectiveKind::broadcast:
     case CollectiveKind::send_recv:
@@ -89,9 +93,10 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
 }
 
 std::optional<CollectiveKind> collective_kind(std::string_view text) {
-  constexpr std::array kinds{CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
-                             CollectiveKind::broadcast,  CollectiveKind::all_to_all, CollectiveKind::send_recv,
-                             CollectiveKind::reduce,     CollectiveKind::gather,     CollectiveKind::scatter};
+  constexpr std::array kinds{CollectiveKind::all_reduce,   CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                             CollectiveKind::broadcast,    CollectiveKind::all_to_all, CollectiveKind::send_recv,
+                             CollectiveKind::reduce,       CollectiveKind::gather,     CollectiveKind::scatter,
+                             CollectiveKind::moe_dispatch, CollectiveKind::moe_combine};
   for (const auto kind : kinds) {
     if (text == name(kind)) return kind;
   }

@@ -13,6 +13,9 @@
 #include "network/collectives/flat_rounds.hpp"
 #include "network/collectives/hierarchical.hpp"
 #include "network/collectives/hierarchical_all_reduce.hpp"
+#include "network/collectives/moe/moe.hpp"
+#include "network/collectives/msccl_xml.hpp"
+#include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/nvls_tree_all_reduce.hpp"
 #include "network/collectives/pat.hpp"
@@ -131,6 +134,8 @@ FlowPattern pattern_of(CollectiveKind kind, const Group& group) {
     case CollectiveKind::scatter:
       return FlowPattern::scatter;
     case CollectiveKind::all_to_all:
+    case CollectiveKind::moe_dispatch:
+    case CollectiveKind::moe_combine:
       return FlowPattern::all_pairs;
     case CollectiveKind::send_recv:
       return group.member_count() == 2 ? FlowPattern::pair : FlowPattern::chain;
@@ -207,6 +212,7 @@ std::vector<Planner::Option> Planner::all_options(const Call& call, const Group&
 }
 
 std::vector<Planner::Option> Planner::options(const Call& call, const Group& group, bool is_all) const {
+  if (is_moe(call.kind)) return {};
   require(call);
   const GroupProfile where = profile(call, group);
   std::vector<Option> found;
@@ -234,7 +240,43 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
   return found;
 }
 
+const Collective& Planner::file(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  auto& known = files_[path];
+  if (!known) known = load_msccl(path);
+  return *known;
+}
+
+std::optional<Planner::Option> Planner::option_of(const Call& call, const Group& group, const Collective& how) const {
+  if (how.kind() != call.kind) return std::nullopt;
+  const GroupProfile where = profile(call, group);
+  if (where.members < 2) return std::nullopt;
+  for (const Protocol protocol : all_protocols) {
+    if (!how.is_possible({call, group, where, *topology_, library_}, protocol)) continue;
+    Option option;
+    option.algorithm = how.algorithm();
+    option.protocol = protocol;
+    option.is_offered = false;
+    option.how = &how;
+    return option;
+  }
+  return std::nullopt;
+}
+
+Plan Planner::plan(const Call& call, const Group& group, const Collective& how) const {
+  require(call);
+  if (const auto option = option_of(call, group, how)) return plan(call, group, *option);
+  throw UserError(fmt::format("{} of {} ranks is not what this plan does", name(call.kind), group.member_count()),
+                  fmt::format("it is for {} of its own number of ranks", name(how.kind())));
+}
+
 Planner::Option Planner::choose(const Call& call, const Group& group, const CollectiveChoice& choice) const {
+  if (choice.algorithm.ends_with(".xml")) {
+    require(call);
+    if (const auto option = option_of(call, group, file(choice.algorithm))) return *option;
+    throw UserError(
+        fmt::format("`{}` does not do {} of {} ranks", choice.algorithm, name(call.kind), group.member_count()));
+  }
   const auto had = options(call, group);
   if (const Option* found = first_wanted(had, call.kind, choice)) return *found;
   const auto all = all_options(call, group);
@@ -252,7 +294,12 @@ Plan Planner::plan(const Call& call, const Group& group, const Option& option) c
 }
 
 Plan Planner::plan(const Call& call, const Group& group) const {
-  require(call);
+  // Which kernels do it is the caller's choice, not the library's.
+  if (is_moe(call.kind) && group.member_count() > 1) {
+    const GroupProfile where = profile(call, group);
+    return plan_moe({call, group, where, *topology_, library_});
+  }
+  if (!is_moe(call.kind)) require(call);
   if (profile(call, group).members < 2) {
     Plan nothing;
     nothing.algorithm = "none";
@@ -260,7 +307,11 @@ Plan Planner::plan(const Call& call, const Group& group) const {
     return nothing;
   }
   // What is wanted of all-reduces may not be there for other calls: then the library chooses, as NCCL does.
-  const CollectiveChoice wanted{library_.algorithm, library_.protocol};
+  if (library_.algorithm.ends_with(".xml")) {
+    // As MSCCL does: its own calls go by the file, the others as ever.
+    if (const auto option = option_of(call, group, file(library_.algorithm))) return plan(call, group, *option);
+  }
+  const CollectiveChoice wanted{library_.algorithm.ends_with(".xml") ? "" : library_.algorithm, library_.protocol};
   auto all = options(call, group);
   const Option* found = first_wanted(all, call.kind, wanted);
   if (found == nullptr && !Wishes(wanted.algorithm, algorithm_names()).is_free(call.kind)) {

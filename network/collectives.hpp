@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "network/collectives/collective.hpp"
@@ -42,9 +43,12 @@ class Planner final : public CollectivePlanner {
   std::vector<Option> options(const Call& call, const Group& group) const;
   // The same and what the library does not have but could be done.
   std::vector<Option> all_options(const Call& call, const Group& group) const;
-  // The first that is wanted; throws UserError if there is none.
+  // The first that is wanted; throws UserError if there is none. The algorithm may be an MSCCL file (`plan.xml`).
   Option choose(const Call& call, const Group& group, const CollectiveChoice& choice) const;
   Plan plan(const Call& call, const Group& group, const Option& option) const;
+  // With an algorithm from elsewhere (msccl_xml.hpp), under the first protocol that it can take. Throws UserError where
+  // it cannot do the call.
+  Plan plan(const Call& call, const Group& group, const Collective& how) const;
 
   const LibrarySpec& library() const { return library_; }
 
@@ -53,6 +57,8 @@ class Planner final : public CollectivePlanner {
   std::vector<Option> options(const Call& call, const Group& group, bool is_all) const;
   void require(const Call& call) const;
   GroupProfile profile(const Call& call, const Group& group) const;
+  std::optional<Option> option_of(const Call& call, const Group& group, const Collective& how) const;
+  const Collective& file(const std::string& path) const;
 
   std::shared_ptr<const Topology> topology_;
   LibrarySpec library_;
@@ -60,6 +66,7 @@ class Planner final : public CollectivePlanner {
   std::vector<std::unique_ptr<Collective>> algorithms_;
   mutable std::mutex mutex_;
   mutable std::map<GroupKey, GroupProfile> profiles_;
+  mutable std::map<std::string, std::unique_ptr<const Collective>> files_;  // read when they are first asked for
 };
 
 }  // namespace warploom

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "network/collectives.hpp"
+#include "network/conditions.hpp"
 #include "network/fabrics.hpp"
-#include "network/topologies.hpp"
 
 namespace warploom {
 
@@ -14,12 +14,9 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
                      Diagnostics& diagnostics) {
   Network made;
   const std::size_t before = diagnostics.error_count();
-  std::shared_ptr<const Topology> topology;
-  try {
-    topology = topology_registry().make(network, diagnostics, devices);
-  } catch (const UserError& error) {
-    diagnostics.error(network.origin(), network.path(), error.message(), error.hint());
-  }
+  const auto topology = devices > 0 ? make_topology(network, devices, diagnostics) : nullptr;
+  if (devices <= 0)
+    diagnostics.error(network.origin(), network.path(), fmt::format("expected at least 1 device, got {}", devices));
   const auto spec = read<LibrarySpec>(library, diagnostics);
   if (diagnostics.error_count() != before) return made;
 

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "bindings/cli/command.hpp"
+#include "bindings/cli/moe_arguments.hpp"
 #include "bindings/report/collective_report.hpp"
 #include "network/collective_estimate.hpp"
+#include "network/collectives/moe/moe.hpp"
 #include "sim/core/text.hpp"
 #include "sim/core/units.hpp"
 #include "workloads/network_lookup.hpp"
@@ -22,14 +24,15 @@ struct CollectiveArguments {
   std::int64_t gpus = 0;
   std::string bytes;
   CollectiveChoice choice;
+  MoeArguments moe;
   std::vector<std::string> overrides;
   bool as_json = false;
   bool explain = false;
 };
 
 const std::vector<std::string>& operations() {
-  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter",
-                                                 "broadcast",  "all_to_all", "send_recv"};
+  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                                 "all_to_all", "send_recv",  "moe_dispatch",   "moe_combine"};
   return names;
 }
 
@@ -52,10 +55,22 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
                     "such as `--cluster dgx_h100`; `warploom list clusters` shows all");
   }
   if (arguments.gpus < 2) throw UserError("`warploom collective` needs at least two devices: `--gpus N`");
+  const CollectiveKind kind = *collective_kind(arguments.operation);
   Call call;
-  call.kind = *collective_kind(arguments.operation);
-  call.bytes = bytes_of(arguments.bytes);
+  call.kind = kind;
+  if (!is_moe(kind)) {
+    arguments.moe.require_unused(kind);
+    call.bytes = bytes_of(arguments.bytes);
+  } else if (!arguments.bytes.empty()) {
+    throw UserError(fmt::format("`--bytes` says nothing of {}", arguments.operation),
+                    "its bytes follow from `--tokens`, `--hidden`, `--top-k` and `--experts`");
+  }
   const FoundNetwork found = load_network(arguments.cluster, arguments.gpus, arguments.overrides);
+  if (is_moe(kind) && !(arguments.choice.algorithm.empty() && arguments.choice.protocol.empty())) {
+    throw UserError(fmt::format("`--algorithm` and `--protocol` say nothing of {}", arguments.operation),
+                    "`--kind` says which kernels do it");
+  }
+  if (is_moe(kind)) call = arguments.moe.call(kind, arguments.gpus, found);
   CollectiveReport report;
   report.call = call;
   report.cluster = found.name;
@@ -97,6 +112,7 @@ void add_collective(CLI::App& root, Action& action) {
       command->add_option("--protocol", arguments->choice.protocol, "instead of the library's choice (as NCCL_PROTO)")
           ->type_name("NAME"),
       {"ll", "ll128", "simple"});
+  add_moe_arguments(command, arguments->moe);
   add_overrides(command, arguments->overrides);
   add_flag(command, "--explain", arguments->explain, "list what the library could have done");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");

@@ -71,7 +71,7 @@ void LibrarySpec::check(const LibrarySpec& spec, const ConfigValue& at, Diagnost
       diagnostics.error(at.origin(), at.path_of(key), error.message(), error.hint());
     }
   };
-  expect_wishes("algorithm", spec.algorithm, algorithm_names());
+  if (!spec.algorithm.ends_with(".xml")) expect_wishes("algorithm", spec.algorithm, algorithm_names());
   expect_wishes("protocol", spec.protocol, protocol_names());
   const auto families = family_registry().names();
   if (std::ranges::find(families, spec.family) == families.end()) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network/collectives/moe/moe_library.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/units.hpp"
 
@@ -288,6 +289,7 @@ struct LibrarySpec {
   double loop_fill = 0.5;
   double copy_hbm_bytes = 2;
   double reduce_hbm_bytes = 3;
+  std::optional<MoeLibrarySpec> moe;
 
   static auto fields() {
     return field_list(
@@ -312,7 +314,8 @@ struct LibrarySpec {
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
         field("algorithm", &LibrarySpec::algorithm,
-              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO)")
+              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO), or an MSCCL file "
+              "(`plan.xml`)")
             .optional(),
         field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)")
             .optional(),
@@ -335,7 +338,8 @@ struct LibrarySpec {
         field("reduce_hbm_bytes", &LibrarySpec::reduce_hbm_bytes,
               "HBM bytes of a device for a byte reduced and passed on")
             .optional()
-            .in(0, 100));
+            .in(0, 100),
+        field("moe", &LibrarySpec::moe, "kernels for MoE dispatch and combine; default: none").optional());
   }
   static void check(const LibrarySpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
 

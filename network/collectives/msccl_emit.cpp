@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a schedule as an MSCCL file: for every pair of ranks a threadblock that sends and one that receives, with waits
-// so that a chunk is read after what came before it and written after it was read.
+// Writes a schedule as an MSCCL file: for every pair of ranks a threadblock that sends and one that receives, with
+// waits so that a chunk is read after what came before it and written after it was read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,8 +75,8 @@ std::string step_text(int number, const Line& line, char buffer) {
   const std::string waits = fmt::format("depid=\"{}\" deps=\"{}\"", line.after.block, line.after.step);
   if (line.type == "nop") return fmt::format("      <step s=\"{}\" type=\"nop\" {}/>\n", number, waits);
   return fmt::format(
-      "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"1\" {}/>\n", number,
-      line.type, buffer, line.chunk, buffer, line.chunk, waits);
+      "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"1\" {}/>\n",
+      number, line.type, buffer, line.chunk, buffer, line.chunk, waits);
 }
 
 }  // namespace
@@ -93,24 +93,34 @@ std::string msccl_xml(const Schedule& schedule, CollectiveKind kind, const std::
     std::size_t end = i;
     while (end < transfers.size() && transfers[end].step == transfers[i].step) ++end;
     // All sends of a step read what was there before it.
-    for (std::size_t t = i; t < end; ++t) gpus[static_cast<std::size_t>(transfers[t].from)].send(transfers[t].to, transfers[t].chunk);
+    for (std::size_t t = i; t < end; ++t)
+      gpus[static_cast<std::size_t>(transfers[t].from)].send(transfers[t].to, transfers[t].chunk);
     for (; i < end; ++i)
-      gpus[static_cast<std::size_t>(transfers[i].to)].receive(transfers[i].from, transfers[i].chunk, transfers[i].reduce);
+      gpus[static_cast<std::size_t>(transfers[i].to)].receive(transfers[i].from, transfers[i].chunk,
+                                                              transfers[i].reduce);
   }
   const char buffer = is_gather ? 'o' : 'i';
   const int own = schedule.chunks / schedule.ranks;
   std::string text = fmt::format(
-      "<algo name=\"{}\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" inplace=\"1\">\n", name,
-      schedule.chunks, schedule.ranks, is_gather ? "allgather" : is_scatter ? "reducescatter" : "allreduce");
+      "<algo name=\"{}\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"{}\" ngpus=\"{}\" coll=\"{}\" "
+      "inplace=\"1\">\n",
+      name, schedule.chunks, schedule.ranks,
+      is_gather    ? "allgather"
+      : is_scatter ? "reducescatter"
+                   : "allreduce");
   for (std::size_t g = 0; g < gpus.size(); ++g) {
     text += fmt::format("  <gpu id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"0\">\n", g,
-                        is_gather ? own : schedule.chunks, is_gather ? schedule.chunks : is_scatter ? own : 0);
+                        is_gather ? own : schedule.chunks,
+                        is_gather    ? schedule.chunks
+                        : is_scatter ? own
+                                     : 0);
     const auto& blocks = gpus[g].blocks();
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const Block& block = blocks[b];
       text += fmt::format("    <tb id=\"{}\" send=\"{}\" recv=\"{}\" chan=\"0\">\n", b, block.sends ? block.peer : -1,
                           block.sends ? -1 : block.peer);
-      for (std::size_t s = 0; s < block.lines.size(); ++s) text += step_text(static_cast<int>(s), block.lines[s], buffer);
+      for (std::size_t s = 0; s < block.lines.size(); ++s)
+        text += step_text(static_cast<int>(s), block.lines[s], buffer);
       text += "    </tb>\n";
     }
     text += "  </gpu>\n";

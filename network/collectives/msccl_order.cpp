@@ -57,8 +57,9 @@ class Waits {
     const bool is_there = found != by_id.end() && step.waits_for_step >= 0 &&
                           step.waits_for_step < found->second->end - found->second->first;
     if (!is_there) {
-      throw UserError(program_.at(step.line), fmt::format("{} waits for tb {}, step {}, which is not there",
-                                                          program_.name_of(s), step.waits_for_block, step.waits_for_step));
+      throw UserError(program_.at(step.line),
+                      fmt::format("{} waits for tb {}, step {}, which is not there", program_.name_of(s),
+                                  step.waits_for_block, step.waits_for_step));
     }
     add(s, found->second->first + step.waits_for_step);
   }
@@ -85,9 +86,9 @@ class Waits {
     const auto& from = program_.steps[static_cast<std::size_t>(sent)];
     const auto& to = program_.steps[static_cast<std::size_t>(received)];
     if (from.count != to.count) {
-      throw UserError(program_.at(to.line), fmt::format("{} receives {} chunks of which {} (line {}) sends {}",
-                                                        program_.name_of(received), to.count, program_.name_of(sent),
-                                                        from.line, from.count));
+      throw UserError(program_.at(to.line),
+                      fmt::format("{} receives {} chunks of which {} (line {}) sends {}", program_.name_of(received),
+                                  to.count, program_.name_of(sent), from.line, from.count));
     }
     partner_[static_cast<std::size_t>(received)] = sent;
     add(received, sent);

@@ -15,7 +15,17 @@
 namespace warploom {
 
 enum class MscclBuffer : std::uint8_t { input, output, scratch };
-enum class MscclType : std::uint8_t { send, recv, recv_copy_send, recv_reduce, recv_reduce_send, recv_reduce_copy_send, copy, reduce, nop };
+enum class MscclType : std::uint8_t {
+  send,
+  recv,
+  recv_copy_send,
+  recv_reduce,
+  recv_reduce_send,
+  recv_reduce_copy_send,
+  copy,
+  reduce,
+  nop
+};
 
 constexpr bool receives(MscclType type) {
   return type != MscclType::send && type != MscclType::copy && type != MscclType::reduce && type != MscclType::nop;

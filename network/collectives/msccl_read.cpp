@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_bytes = 64U << 20;
 constexpr std::int32_t most_gpus = 256;
-constexpr std::int32_t most_chunks = 65'536;         // of a buffer
+constexpr std::int32_t most_chunks = 65'536;          // of a buffer
 constexpr std::int64_t most_chunks_in_all = 1 << 20;  // of all GPUs
 constexpr std::size_t most_steps = 1 << 20;
 constexpr std::int64_t most_moved = 1 << 22;  // chunks that all steps together touch
@@ -66,7 +66,9 @@ class Reader {
     throw UserError(program_.at(line(node)), message, hint);
   }
 
-  static std::string tag(pugi::xml_node node) { return fmt::format("<{}>", std::string_view(node.name()).substr(0, 32)); }
+  static std::string tag(pugi::xml_node node) {
+    return fmt::format("<{}>", std::string_view(node.name()).substr(0, 32));
+  }
 
   void expect_element(pugi::xml_node node, std::string_view name) const {
     if (node.type() == pugi::node_element && name == node.name()) return;
@@ -107,7 +109,8 @@ class Reader {
       if (attribute && name == attribute.value()) return value;
       names.emplace_back(name);
     }
-    const std::string got = attribute ? quoted(std::string(std::string_view(attribute.value()).substr(0, 32))) : "nothing";
+    const std::string got =
+        attribute ? quoted(std::string(std::string_view(attribute.value()).substr(0, 32))) : "nothing";
     refuse(node, fmt::format("`{}` of {}: expected one of {}, got {}", key, tag(node), join(names), got));
   }
 
@@ -213,8 +216,8 @@ class Reader {
     const auto expected = static_cast<std::int32_t>(program_.steps.size()) - block.first;
     step.number = number(node, "s", 0, INT32_MAX);
     if (step.number != expected)
-      refuse(node, fmt::format("steps of tb {} of gpu {} are numbered in order: expected {}, got {}", block.id, block.gpu,
-                               expected, step.number));
+      refuse(node, fmt::format("steps of tb {} of gpu {} are numbered in order: expected {}, got {}", block.id,
+                               block.gpu, expected, step.number));
     step.type = word(node, "type", types);
     step.waits_for_block = number(node, "depid", -1, 65'535, -1);
     step.waits_for_step = number(node, "deps", -1, INT32_MAX, -1);
@@ -222,8 +225,10 @@ class Reader {
       step.count = number(node, "cnt", 1, most_chunks, 1);
       moved_ += step.count;
       if (moved_ > most_moved) refuse(node, fmt::format("steps of more than {} chunks in all", most_moved));
-      if (step.type != MscclType::recv && step.type != MscclType::recv_copy_send) step.source = chunk(node, "src", step.count);
-      if (step.type != MscclType::send && step.type != MscclType::recv_reduce_send) step.target = chunk(node, "dst", step.count);
+      if (step.type != MscclType::recv && step.type != MscclType::recv_copy_send)
+        step.source = chunk(node, "src", step.count);
+      if (step.type != MscclType::send && step.type != MscclType::recv_reduce_send)
+        step.target = chunk(node, "dst", step.count);
     }
     if (sends(step.type) && block.send_peer < 0)
       refuse(node, fmt::format("tb {} of gpu {} sends but has no `send` peer", block.id, block.gpu));
@@ -242,15 +247,17 @@ class Reader {
     // In place, one buffer is a part of the other.
     const std::int32_t given = chunk.offset;
     const std::int32_t own = program_.chunks / static_cast<std::int32_t>(program_.gpus.size());
-    std::int32_t size = program_.gpus[static_cast<std::size_t>(last_gpu_)].chunks[static_cast<std::size_t>(chunk.buffer)];
+    std::int32_t size =
+        program_.gpus[static_cast<std::size_t>(last_gpu_)].chunks[static_cast<std::size_t>(chunk.buffer)];
     if (program_.in_place && program_.kind == CollectiveKind::all_gather && chunk.buffer == MscclBuffer::input) {
       size = own;
       chunk = {MscclBuffer::output, chunk.offset + last_gpu_ * own};
-    } else if (program_.in_place && program_.kind == CollectiveKind::reduce_scatter && chunk.buffer == MscclBuffer::output) {
+    } else if (program_.in_place && program_.kind == CollectiveKind::reduce_scatter &&
+               chunk.buffer == MscclBuffer::output) {
       size = own;
       chunk = {MscclBuffer::input, chunk.offset + last_gpu_ * own};
-    } else if (program_.in_place && chunk.buffer == MscclBuffer::output && program_.kind != CollectiveKind::all_gather &&
-               program_.kind != CollectiveKind::all_to_all) {
+    } else if (program_.in_place && chunk.buffer == MscclBuffer::output &&
+               program_.kind != CollectiveKind::all_gather && program_.kind != CollectiveKind::all_to_all) {
       size = program_.chunks;
       chunk.buffer = MscclBuffer::input;
     }

@@ -52,7 +52,8 @@ class SymbolicRun {
     for (const std::int32_t step : order_.steps) play(step);
     check();
     schedule_.ranks = ranks_;
-    schedule_.chunks = static_cast<int>(program_.kind == CollectiveKind::all_to_all ? program_.chunks * ranks_ : program_.chunks);
+    schedule_.chunks =
+        static_cast<int>(program_.kind == CollectiveKind::all_to_all ? program_.chunks * ranks_ : program_.chunks);
     return std::move(schedule_);
   }
 
@@ -148,7 +149,8 @@ class SymbolicRun {
 
   void check() {
     Value all;
-    for (std::int32_t rank = 0; rank < ranks_; ++rank) all.ranks[static_cast<std::size_t>(rank / 64)] |= std::uint64_t{1} << (rank % 64);
+    for (std::int32_t rank = 0; rank < ranks_; ++rank)
+      all.ranks[static_cast<std::size_t>(rank / 64)] |= std::uint64_t{1} << (rank % 64);
     const CollectiveKind kind = program_.kind;
     for (std::int32_t rank = 0; rank < (kind == CollectiveKind::reduce ? 1 : ranks_); ++rank) {
       const bool is_scatter = kind == CollectiveKind::reduce_scatter;
@@ -169,8 +171,8 @@ class SymbolicRun {
   void expect(std::int32_t rank, std::int32_t c, const Value& owed) {
     MscclBuffer buffer = MscclBuffer::output;
     std::int32_t offset = c;
-    const bool is_input = program_.in_place && program_.kind != CollectiveKind::all_gather &&
-                          program_.kind != CollectiveKind::all_to_all;
+    const bool is_input =
+        program_.in_place && program_.kind != CollectiveKind::all_gather && program_.kind != CollectiveKind::all_to_all;
     if (is_input) {
       buffer = MscclBuffer::input;
       if (program_.kind == CollectiveKind::reduce_scatter) offset += rank * share();
@@ -179,12 +181,16 @@ class SymbolicRun {
     if (got == owed) return;
     const int line = program_.gpus[static_cast<std::size_t>(rank)].line;
     const std::string what = fmt::format("after this {} rank {} ", name(program_.kind), rank);
-    if (got.empty()) throw UserError(program_.at(line), what + fmt::format("is left without chunk {} of its output", c));
+    if (got.empty())
+      throw UserError(program_.at(line), what + fmt::format("is left without chunk {} of its output", c));
     if (got.piece != owed.piece) {
-      throw UserError(program_.at(line), what + fmt::format("holds chunk {} where chunk {} is due", got.piece, owed.piece));
+      throw UserError(program_.at(line),
+                      what + fmt::format("holds chunk {} where chunk {} is due", got.piece, owed.piece));
     }
     for (std::int32_t other = 0; other < ranks_; ++other) {
-      const auto bit = [&](const Value& value) { return value.ranks[static_cast<std::size_t>(other / 64)] >> (other % 64) & 1; };
+      const auto bit = [&](const Value& value) {
+        return value.ranks[static_cast<std::size_t>(other / 64)] >> (other % 64) & 1;
+      };
       if (bit(got) != bit(owed)) {
         throw UserError(program_.at(line), what + fmt::format("holds chunk {} {} the contribution of rank {}", c,
                                                               bit(owed) != 0 ? "without" : "with", other));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective from an MSCCL XML file: who sends which chunk when, written by a user or a synthesiser.
 //
-// The file (msccl-tools' format): <algo coll ngpus nchunksperloop proto inplace> of <gpu id i_chunks o_chunks s_chunks> of
-// <tb id send recv chan> of <step s type srcbuf srcoff dstbuf dstoff cnt depid deps>. Types: s send, r receive, rcs
+// The file (msccl-tools' format): <algo coll ngpus nchunksperloop proto inplace> of <gpu id i_chunks o_chunks s_chunks>
+// of <tb id send recv chan> of <step s type srcbuf srcoff dstbuf dstoff cnt depid deps>. Types: s send, r receive, rcs
 // receive-copy-send, rrc receive-reduce-copy, rrs receive-reduce-send, rrcs receive-reduce-copy-send, cpy copy, re
 // reduce, nop. The k-th send from a GPU to another on a channel meets the k-th receive there; a connection holds 8
 // messages (NCCL_STEPS), so that a send waits for the receive 8 before it.
@@ -11,10 +11,10 @@
 // threadblock twice, a chunk outside its buffer, a send without receive, a cycle of waits, or where a rank ends without
 // what the collective owes it (the file is run with symbols for data).
 //
-// Equation of the plan: a step's level is the number of sends on the longest chain of waits before it. Levels follow each
-// other; one costs hop or network_hop + the bytes of its most loaded link over that link's rate. Not modelled: levels
-// that overlap where no wait forbids it, and loops over long buffers that do. Source: microsoft/msccl (README, msccl-tools
-// msccl/language/ir.py); Cowan et al., MSCCLang, ASPLOS 2023.
+// Equation of the plan: a step's level is the number of sends on the longest chain of waits before it. Levels follow
+// each other; one costs hop or network_hop + the bytes of its most loaded link over that link's rate. Not modelled:
+// levels that overlap where no wait forbids it, and loops over long buffers that do. Source: microsoft/msccl (README,
+// msccl-tools msccl/language/ir.py); Cowan et al., MSCCLang, ASPLOS 2023.
 #pragma once
 
 #include <memory>

@@ -27,12 +27,19 @@ double cards_of(const Setting& setting) {
   return std::min(static_cast<double>(setting.profile.least_in_node), setting.topology.cards_of_node());
 }
 
+Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol) {
+  return setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
+}
+
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
   const Bandwidth port = setting.topology.port() * protocol.efficiency;
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
-  const Bandwidth cards = setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
-  return in_node > 1 ? std::min(cards, port / ((in_node - 1) / in_node)) : cards;
+  Bandwidth rate = cards_rate(setting, protocol);
+  const auto& most_ll = setting.library.tuner.ll;
+  if (&protocol == &setting.library.ll && !most_ll.empty())
+    rate = std::min(rate, most_ll[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)]);
+  return in_node > 1 ? std::min(rate, port / ((in_node - 1) / in_node)) : rate;
 }
 
 Time start_time(const ProtocolSpec& protocol, const ChannelUse& use) {

@@ -34,7 +34,11 @@ const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol);
 // That the members of a node have between them.
 double cards_of(const Setting& setting);
 
-// Payload that a flow around all members reaches at most.
+// Payload that the cards of a node's members carry together, one way.
+Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol);
+
+// Payload that a flow around all members reaches at most; LL between nodes no more than the library's own table says
+// (tuner.ll), which its makers measured: a flag is looked for in every 8 bytes that come over the network.
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol);
 
 // Flows of the call's group, each of these bytes on the wire, at most at `limit`.

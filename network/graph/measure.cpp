@@ -22,12 +22,15 @@ namespace warploom {
 
 namespace {
 
-constexpr std::int64_t most_sources = 512;
+constexpr std::size_t most_steps = 40'000'000;
 
-std::vector<Rank> sources_of(const NetworkGraph& graph) {
-  const std::int64_t count = std::min(graph.device_count(), most_sources);
+// As many devices as there is time to search from.
+std::vector<Rank> sources_of(const NetworkGraph& graph, std::int64_t devices) {
+  const std::size_t a_search = graph.vertex_count() + graph.edge_count() + 1;
+  const auto most = static_cast<std::int64_t>(std::clamp<std::size_t>(most_steps / a_search, 4, 1024));
+  const std::int64_t count = std::min(devices, most);
   std::vector<Rank> ranks;
-  for (std::int64_t i = 0; i < count; ++i) ranks.push_back(i * graph.device_count() / count);
+  for (std::int64_t i = 0; i < count; ++i) ranks.push_back(i * devices / count);
   return ranks;
 }
 
@@ -41,12 +44,12 @@ bool counts(const NetworkGraph& graph, EdgeId edge) {
 
 }  // namespace
 
-void require_connected(const NetworkGraph& graph, Router& router) {
-  if (graph.device_count() < 2) return;
-  for (const Rank to : sources_of(graph)) {
+void require_connected(const NetworkGraph& graph, Router& router, std::int64_t devices) {
+  if (devices < 2) return;
+  for (const Rank to : sources_of(graph, devices)) {
     std::string lost;
     std::int64_t count = 0;
-    for (Rank from = 0; from < graph.device_count(); ++from) {
+    for (Rank from = 0; from < devices; ++from) {
       if (router.reaches(graph.device(from), graph.device(to))) continue;
       if (++count <= 8) lost += fmt::format("{}`{}`", lost.empty() ? "" : ", ", graph.name(graph.device(from)));
     }
@@ -57,9 +60,6 @@ void require_connected(const NetworkGraph& graph, Router& router) {
   }
 }
 
-namespace {
-
-// Counted links on the shortest way (of several of one cost the least) from every vertex to `to`.
 std::vector<int> hops_to(const NetworkGraph& graph, Router& router, VertexId to) {
   std::vector<VertexId> order;
   for (VertexId v = 0; v < graph.vertex_count(); ++v) {
@@ -80,11 +80,9 @@ std::vector<int> hops_to(const NetworkGraph& graph, Router& router, VertexId to)
   return hops;
 }
 
-}  // namespace
-
 int diameter_of(const NetworkGraph& graph, Router& router) {
   int longest = 0;
-  for (const Rank source : sources_of(graph)) {
+  for (const Rank source : sources_of(graph, graph.device_count())) {
     const auto hops = hops_to(graph, router, graph.device(source));
     for (Rank from = 0; from < graph.device_count(); ++from) {
       if (hops[graph.device(from)] != INT_MAX) longest = std::max(longest, hops[graph.device(from)]);

@@ -10,12 +10,16 @@
 
 namespace warploom {
 
-// Throws UserError that names the devices which others do not reach. Looks from every device of up to 512, else from
-// that many, evenly taken.
-void require_connected(const NetworkGraph& graph, Router& router);
+// Throws UserError that names those of the first `devices` which others of them do not reach. Looks from every device
+// of up to 512, else from 64, evenly taken.
+void require_connected(const NetworkGraph& graph, Router& router, std::int64_t devices);
+
+// Links on the shortest way (of several of equal cost the fewest) from every vertex to `to`; the way over PCIe from a
+// device to its card is not counted. INT_MAX where none leads there.
+std::vector<int> hops_to(const NetworkGraph& graph, Router& router, VertexId to);
 
 // Links on the longest of the shortest ways between devices; the way over PCIe from a device to its card is not
-// counted. From every device of up to 512, else from that many, evenly taken: then it may be more.
+// counted. From as many devices as above: of large networks it may be more.
 int diameter_of(const NetworkGraph& graph, Router& router);
 
 // A part of the devices: by rank.

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "network/graph/selection.hpp"
 #include "network/topologies/network_builder.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -19,53 +19,10 @@ namespace {
 
 constexpr double most_links = 4e6;
 
-// Vertices `first` to `last` of a group.
-struct Selection {
-  std::size_t group = 0;
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  std::int64_t count() const { return last - first + 1; }
-};
-
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-// Throws UserError that says what there is.
 Selection select(const FreeGraph::Spec& spec, const std::string& text) {
-  Selection made;
-  const auto named = [&](std::string_view name) {
-    const auto found = std::ranges::find(spec.vertices, name, &VertexGroupSpec::name);
-    made.group = static_cast<std::size_t>(found - spec.vertices.begin());
-    return found != spec.vertices.end();
-  };
-  std::string_view range = "*";
-  if (!named(text)) {
-    const std::size_t space = text.rfind(' ');
-    if (space == std::string::npos || !named(std::string_view(text).substr(0, space))) {
-      std::vector<std::string> names;
-      for (const auto& group : spec.vertices) names.push_back(group.name);
-      throw UserError(fmt::format("there are no vertices {}", quoted(text)),
-                      names.empty() ? "" : "the groups are " + join(names));
-    }
-    range = std::string_view(text).substr(space + 1);
-  }
-  made.last = spec.vertices[made.group].count - 1;
-  if (range == "*") return made;
-  const std::size_t dash = range.find('-');
-  const auto first = number_of(range.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
-  if (!first || !last || *first < 0 || *last < *first || *last > made.last) {
-    throw UserError(
-        fmt::format("{} names no vertices", quoted(text)),
-        fmt::format("`{0} 0` to `{0} {1}`, `{0} 0-{1}` or `{0} *`", spec.vertices[made.group].name, made.last));
-  }
-  made.first = *first;
-  made.last = *last;
-  return made;
+  std::vector<NamedGroup> groups;
+  for (const auto& group : spec.vertices) groups.push_back({group.name, group.count});
+  return select(groups, text);
 }
 
 void check_link(const FreeGraph::Spec& spec, const GraphLinkSpec& link, double& total) {
@@ -74,7 +31,7 @@ void check_link(const FreeGraph::Spec& spec, const GraphLinkSpec& link, double& 
   if (!spec.kinds.contains(link.kind)) {
     std::vector<std::string> names;
     for (const auto& [name, kind] : spec.kinds) names.push_back(name);
-    throw UserError(fmt::format("no kind of links is called {}", quoted(link.kind)), suggestion(link.kind, names));
+    throw UserError(fmt::format("no kind of links is called {}", warploom::quoted(link.kind)), suggestion(link.kind, names));
   }
   if (link.pairwise && a.count() != b.count())
     throw UserError(fmt::format("{} ends cannot be joined one to one with {}", a.count(), b.count()));
@@ -198,7 +155,7 @@ void FreeGraph::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics
     vertices += static_cast<double>(group.count);
     if (group.kind == VertexKind::device) devices += group.count;
     if (group.name.empty() || !names.insert(group.name).second) {
-      report("vertices", UserError(fmt::format("expected a name that no other group has, got {}", quoted(group.name))),
+      report("vertices", UserError(fmt::format("expected a name that no other group has, got {}", warploom::quoted(group.name))),
              i, ".name");
     }
   }
@@ -222,7 +179,7 @@ void FreeGraph::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics
     try {
       const Selection some = select(spec, spec.ranks[i]);
       if (spec.vertices[some.group].kind != VertexKind::device)
-        throw UserError(fmt::format("{} is no device", quoted(spec.ranks[i])), "ranks are devices");
+        throw UserError(fmt::format("{} is no device", warploom::quoted(spec.ranks[i])), "ranks are devices");
       for (std::int64_t v = some.first; v <= some.last && vertices <= most_links; ++v) {
         if (!ranked.emplace(some.group, v).second)
           throw UserError(fmt::format("`{} {}` has two ranks", spec.vertices[some.group].name, v));

@@ -19,10 +19,12 @@ constexpr std::size_t most_latencies = std::size_t{16} << 20;
 GraphTopology::GraphTopology(WrittenNetwork network, std::int64_t devices)
     : network_(std::move(network)), device_count_(devices) {
   if (devices <= 0) throw UserError(fmt::format("expected at least 1 device, got {}", devices));
-  if (devices > cluster_size())
-    throw UserError(fmt::format("the job wants {} devices; the cluster has {}", devices, cluster_size()));
+  if (devices > network_.graph.device_count()) {
+    throw UserError(
+        fmt::format("the job wants {} devices; the cluster has {}", devices, network_.graph.device_count()));
+  }
   router_ = router(network_.graph);
-  require_connected(network_.graph, *router_);
+  require_connected(network_.graph, *router_, devices);
 }
 
 std::unique_ptr<Router> GraphTopology::router(const NetworkGraph& graph) const {
@@ -72,7 +74,7 @@ Time GraphTopology::latency(Rank from, Rank to) const {
 
 NetworkGraph GraphTopology::graph() const {
   NetworkGraph copy = network_.graph;
-  if (device_count_ == cluster_size()) return copy;
+  if (device_count_ == copy.device_count()) return copy;
   std::vector<VertexId> devices;
   for (Rank rank = 0; rank < device_count_; ++rank) devices.push_back(copy.device(rank));
   copy.set_devices(std::move(devices));

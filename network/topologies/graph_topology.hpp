@@ -23,13 +23,16 @@ namespace warploom {
 // What a kind builds.
 struct WrittenNetwork {
   std::string kind;
-  NetworkGraph graph;  // of the whole cluster, finished
+  NetworkGraph graph;             // of the whole cluster, finished
+  std::int64_t cluster_size = 0;  // 0: the graph's devices; more: not all of them have a rank
   std::int64_t node_size = 1;
   Bandwidth port{0};  // payload of a device inside its node
   Bandwidth card{0};  // payload of a card
   double cards_of_node = 0;
-  Bandwidth injection{0};    // data-sheet rate, whole cluster
-  std::vector<Half> halves;  // whose cut may be the least; empty: those by rank and by distance
+  Bandwidth injection{0};          // data-sheet rate, whole cluster
+  std::vector<Half> halves;        // whose cut may be the least; empty: those by rank and by distance
+  std::vector<double> background;  // by edge: the share of its rate that others take; empty: none
+  RoutingSpec routing;
   // Other ways than the shortest; none, or what returns null: Router.
   std::function<std::unique_ptr<Router>(const NetworkGraph&)> router;
 };
@@ -41,7 +44,9 @@ class GraphTopology : public Topology {
   GraphTopology(WrittenNetwork network, std::int64_t devices);
 
   std::string_view kind() const override { return network_.kind; }
-  std::int64_t cluster_size() const override { return network_.graph.device_count(); }
+  std::int64_t cluster_size() const override {
+    return network_.cluster_size > 0 ? network_.cluster_size : network_.graph.device_count();
+  }
   std::int64_t device_count() const override { return device_count_; }
   std::int64_t node_size() const override { return network_.node_size; }
   Bandwidth port() const override { return network_.port; }
@@ -51,6 +56,8 @@ class GraphTopology : public Topology {
   std::int64_t period() const override { return cluster_size(); }
   NetworkGraph graph() const override;
   std::unique_ptr<Router> router(const NetworkGraph& graph) const override;
+  RoutingSpec routing() const override { return network_.routing; }
+  std::vector<double> background() const override { return network_.background; }
   Bandwidth injection() const override { return network_.injection; }
   Bandwidth bisection() const override;
   int diameter() const override;

@@ -17,6 +17,7 @@ namespace warploom {
 namespace {
 
 constexpr std::int64_t most_devices = 100'000'000;
+constexpr double most_written = 1e6;  // above it nobody writes the switches out
 
 }  // namespace
 
@@ -52,7 +53,7 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
     diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
                       "for several switches a card use `nic: {planes: ...}`");
   }
-  if (diagnostics.error_count() != before) return;
+  if (diagnostics.error_count() != before || size > most_written) return;
   try {
     size_tree(spec.tiers, {rails, spec.nic.planes}, cards, spec.nic.rate / spec.nic.planes);
   } catch (const UserError& error) {

@@ -120,6 +120,9 @@ struct Bundle {
   bool coupled = true;
   Bytes bytes_per_flow{0};  // on the wire, protocol overhead included
   Bandwidth flow_limit{0};  // what one flow can reach whatever the links allow (channels, protocol); 0: no limit
+  // Of what goes from rank to rank (ring, chain, rails): what a rank may send before it has received anything, its own
+  // part; beyond it only what has come to it. 0: nobody waits. Looked at by fabrics that know one rank from another.
+  Bytes first{0};
 };
 
 // One after another: wait `latency`, then move `bundles` (all at once), then the next step.

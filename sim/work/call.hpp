@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "sim/core/units.hpp"
 #include "sim/work/data_type.hpp"
+#include "sim/work/moe_traffic.hpp"
 
 namespace warploom {
 
@@ -21,6 +23,8 @@ enum class CollectiveKind : std::uint8_t {
   reduce,   // to member 0
   gather,   // to member 0
   scatter,  // from member 0
+  moe_dispatch,
+  moe_combine,
 };
 
 constexpr std::string_view name(CollectiveKind kind) {
@@ -43,6 +47,10 @@ constexpr std::string_view name(CollectiveKind kind) {
       return "gather";
     case CollectiveKind::scatter:
       return "scatter";
+    case CollectiveKind::moe_dispatch:
+      return "moe_dispatch";
+    case CollectiveKind::moe_combine:
+      return "moe_combine";
   }
   return "?";
 }
@@ -57,6 +65,8 @@ struct Call {
   Bytes bytes{0};
   DataType type = DataType::bf16;
   GroupId group = 0;  // send_recv: groups of two, member 0 sends to member 1
+  // Of moe_dispatch and moe_combine, whose bytes follow from it.
+  std::optional<MoeTraffic> moe = {};
 
   friend bool operator==(const Call&, const Call&) = default;
 };

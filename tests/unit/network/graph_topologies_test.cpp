@@ -306,8 +306,8 @@ TEST(FreeGraph, BadFilesAreToldWhereAndWhat) {
     const std::string got = failure(text, 4);
     EXPECT_NE(got.find(message), std::string::npos) << got;
   };
-  expect(with(free_text, "b: leaf 0", "b: leav 0"), "`links[0]`: there are no vertices `leav 0`");
-  expect(with(free_text, "b: leaf 0", "b: leaf 7"), "`leaf 7` names no vertices");
+  expect(with(free_text, "b: leaf 0", "b: leav 0"), "`links[0]`: nothing is called `leav 0`");
+  expect(with(free_text, "b: leaf 0", "b: leaf 7"), "nothing is called `leaf 7`");
   expect(with(free_text, "a: gpu 0-1", "a: leaf 0"), "a link from `leaf 0` to itself");
   expect(with(free_text, "kind: wire}\n- {a: gpu 2", "kind: wide}\n- {a: gpu 2"), "no kind of links is called `wide`");
   expect(with(free_text, "rate: 50 GB/s", "rate: 0 GB/s"), "kinds.wire.rate");

@@ -157,7 +157,9 @@ TEST(Rounds, APlanInANodeCostsItsRoundsAndNoLessThanTheBandwidthBound) {
         EXPECT_GE(sent, bound * (1 - 1e-9));  // beta: nobody can do with less
         const bool is_optimal = how == "nhr" || how == "mesh" || how == "pairwise" ||
                                 (how == "bruck" && kind != CollectiveKind::all_to_all) || power_of_two_below(n) == n;
-        if (is_optimal && how != "bruck") EXPECT_NEAR(sent, bound, 10);
+        if (is_optimal && how != "bruck") {
+          EXPECT_NEAR(sent, bound, 10);
+        }
       }
     }
   }
@@ -245,6 +247,21 @@ TEST(Levels, ThreeLevelsFollowTheFirstSwitches) {
   const Call call{CollectiveKind::all_reduce, bytes, DataType::bf16, 0};
   EXPECT_THROW(planner.choose(call, first(8), {"hierarchical_3d", ""}), UserError);
   EXPECT_THROW(planner.choose(call, test::group({{12, 8}}, {}), {"hierarchical_3d", ""}), UserError);
+}
+
+TEST(Levels, APipelineTakesTheSlowerPartOfEachRoundAndOneInside) {
+  const Planner planner(test::topology(test::clos_text, 96), plain_library());
+  const Bytes bytes(96'000'000);
+  const Plan plan = plan_of(planner, CollectiveKind::all_gather, bytes, first(96), "pipeline");
+  ASSERT_EQ(plan.steps.size(), 2U);
+  // 12 nodes: 11 slices of 1 MB around, each to 7 others meanwhile; then the last inside.
+  EXPECT_EQ(plan.steps[0].bundles[0].bytes_per_flow, Bytes(11'000'000));
+  EXPECT_EQ(plan.steps[0].bundles[1].bytes_per_flow, Bytes(11'000'000));
+  EXPECT_EQ(plan.steps[1].bundles[0].bytes_per_flow, Bytes(1'000'000));
+  EXPECT_EQ(plan.steps[1].latency, 1_us);
+  const double between = 11e6 / 50e9;
+  const double inside = 7e6 / 450e9;
+  EXPECT_NEAR(time_alone(plan).seconds(), plan.steps[0].latency.seconds() + between + 1e-6 + inside, 1e-9);
 }
 
 TEST(Levels, AllToAllOverRailsSendsNothingAcrossThem) {
