@@ -44,8 +44,15 @@ FoldTraffic folder_of(std::shared_ptr<const Topology> topology) {
   }
   return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
     const NetworkGraph graph = topology->graph();
+    const RoutingSpec routing = topology->routing();
+    // A router of one way a destination splits evenly over that one.
+    const bool is_hashed = routing.policy == RoutingPolicy::ecmp || routing.policy == RoutingPolicy::adaptive;
     GraphFoldOptions options;
     options.node_size = topology->node_size();
+    options.background = topology->background();
+    options.paths.kind = is_hashed ? PathChoice::Kind::hashed : PathChoice::Kind::even_split;
+    options.paths.seed = routing.seed;
+    options.paths.queue_pairs = routing.queue_pairs;
     return fold_graph(graph, *topology->router(graph), groups, traffic, options);
   };
 }

@@ -31,14 +31,6 @@ void WaterFilling::open(LinkClassId id, double frozen, bool counts_background, d
   open_.push_back(id);
 }
 
-template <class Visit>
-void WaterFilling::visit_links(const Job& job, Visit&& visit) {
-  for (const Share& share : folding_.variables[job.variable].links) {
-    Link& link = links_[share.id];
-    if (link.epoch == epoch_ && (link.counts_background || !job.is_background)) visit(link, share);
-  }
-}
-
 void WaterFilling::solve(std::span<Job> jobs) {
   begin();
   for (const Job& job : jobs) {
@@ -47,14 +39,21 @@ void WaterFilling::solve(std::span<Job> jobs) {
   fill(jobs);
 }
 
-// The jobs of each link one after another.
-void WaterFilling::list_jobs(std::span<Job> jobs) {
+// The open links of each job one after another, and the jobs of each link.
+void WaterFilling::list_jobs(std::span<const Job> jobs) {
+  shares_.clear();
+  first_share_.clear();
   for (const Job& job : jobs) {
-    visit_links(job, [](Link& link, const Share& share) {
+    first_share_.push_back(static_cast<std::uint32_t>(shares_.size()));
+    for (const Share& share : folding_.variables[job.variable].links) {
+      Link& link = links_[share.id];
+      if (link.epoch != epoch_ || (job.is_background && !link.counts_background)) continue;
       link.rising += share.units;
       ++link.job_count;
-    });
+      shares_.push_back(share);
+    }
   }
+  first_share_.push_back(static_cast<std::uint32_t>(shares_.size()));
   std::uint32_t at = 0;
   for (const LinkClassId id : open_) {
     links_[id].first_job = at;
@@ -63,8 +62,10 @@ void WaterFilling::list_jobs(std::span<Job> jobs) {
   }
   jobs_of_links_.resize(at);
   for (std::uint32_t j = 0; j < jobs.size(); ++j) {
-    visit_links(jobs[j],
-                [&](Link& link, const Share& /*share*/) { jobs_of_links_[link.first_job + link.job_count++] = j; });
+    for (std::uint32_t i = first_share_[j]; i < first_share_[j + 1]; ++i) {
+      Link& link = links_[shares_[i].id];
+      jobs_of_links_[link.first_job + link.job_count++] = j;
+    }
   }
 }
 
@@ -113,11 +114,10 @@ void WaterFilling::freeze(std::span<Job> jobs, std::uint32_t index, double level
   Job& job = jobs[index];
   job.rate = level;
   job.stopped_at = at;
-  for (const Share& share : folding_.variables[job.variable].links) {
-    Link& link = links_[share.id];
-    if (link.epoch != epoch_ || (job.is_background && !link.counts_background)) continue;
-    if (link.freezing == 0) touched_.push_back(share.id);
-    link.freezing += share.units;
+  for (std::uint32_t i = first_share_[index]; i < first_share_[index + 1]; ++i) {
+    Link& link = links_[shares_[i].id];
+    if (link.freezing == 0) touched_.push_back(shares_[i].id);
+    link.freezing += shares_[i].units;
   }
 }
 

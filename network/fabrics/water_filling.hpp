@@ -66,9 +66,7 @@ class WaterFilling {
   using Entry = std::pair<double, LinkClassId>;
 
   void open(LinkClassId link, double frozen, bool counts_background, double capacity);
-  template <class Visit>
-  void visit_links(const Job& job, Visit&& visit);
-  void list_jobs(std::span<Job> jobs);
+  void list_jobs(std::span<const Job> jobs);
   double level_of(const Link& link) const;
   void push(LinkClassId id, double key);
   const Entry* first_entry() const;
@@ -84,6 +82,8 @@ class WaterFilling {
   std::vector<Link> links_;
   std::uint32_t epoch_ = 0;
   std::vector<LinkClassId> open_;
+  std::vector<Share> shares_;  // of all jobs, of the open links
+  std::vector<std::uint32_t> first_share_;
   std::vector<std::uint32_t> jobs_of_links_;
   std::vector<Entry> sorted_;  // as all began, ascending
   std::size_t next_sorted_ = 0;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "network/conditions.hpp"
 #include "network/fabrics/explicit_flows.hpp"
 #include "network/fabrics/fluid.hpp"
 #include "network/graph/adaptive.hpp"
@@ -279,6 +280,46 @@ TEST(GraphFold, AdaptiveFlowsAvoidEachOther) {
   const std::vector<Group> groups = {group({{2, 4}}, {{4, 1}})};
   const std::vector<Traffic> traffic = {{FlowPattern::pair, 0}};
   EXPECT_EQ(rates(fold_graph(graph, router, groups, traffic, options)), std::vector{50e9});
+}
+
+// Four transfers from one leaf to the other over four spines, as a cluster file says.
+Time four_across(const std::string& conditions) {
+  const auto value = parse_config_text(
+      "kind: fat_tree\nnode: {gpus: 2, nvlink: {links: 1, rate: 100 GB/s}}\nnic: {count: 2, rate: 50 GB/s}\n"
+      "tiers: [{name: leaf, of: 2}, {name: spine, of: 2, switches: 4}]\n" +
+          conditions,
+      "test.yaml");
+  Diagnostics diagnostics;
+  const auto topology = make_topology(value, 8, diagnostics);
+  diagnostics.throw_if_any();
+  struct Silent : BundleListener {
+    void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
+  } listener;
+  Engine engine;
+  FluidFabric fabric(topology, engine, listener);
+  const std::vector<Group> groups = {group({{2, 4}}, {{4, 1}})};
+  const std::vector<Traffic> traffic = {{FlowPattern::pair, 0}};
+  fabric.prepare(groups, traffic);
+  fabric.start(test::bundle(FlowPattern::pair, 0, 1_GB), 0);
+  engine.run();
+  return engine.now();
+}
+
+TEST(GraphFold, ConditionsOfANetworkReachTheFabric) {
+  EXPECT_EQ(four_across(""), 1_GB / 50_GBps);
+  EXPECT_EQ(four_across("routing: {policy: spray}\n"), 1_GB / 50_GBps);
+  EXPECT_EQ(four_across("routing: {policy: adaptive}\n"), 1_GB / 50_GBps);
+  EXPECT_EQ(four_across("background: [{a: leaf 0, b: spine *, share: 0.5}]\n"), 1_GB / 25_GBps);
+  EXPECT_EQ(four_across("degraded: [{a: leaf 0, b: spine *, share: 0.25}]\n"), 4_GB / 50_GBps);
+  EXPECT_EQ(four_across("faults: [{vertex: spine 1}, {vertex: spine 2}]\n"), 1_GB / 25_GBps);
+  // By hash two of four meet somewhere under some seed, never under spraying.
+  bool collide = false;
+  for (const char* seed : {"1", "2", "3"}) {
+    const Time took = four_across(std::string("routing: {policy: ecmp, seed: ") + seed + "}\n");
+    EXPECT_GE(took, 1_GB / 50_GBps);
+    collide = collide || took >= 2_GB / 50_GBps;
+  }
+  EXPECT_TRUE(collide);
 }
 
 TEST(GraphFold, MistakesAreTheUsers) {
