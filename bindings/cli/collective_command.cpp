@@ -75,7 +75,7 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.call = call;
   report.cluster = found.name;
   report.ranks = arguments.gpus;
-  report.has_explanation = arguments.explain;
+  report.has_explanation = arguments.explain && !is_moe(kind);  // those are what was asked for
   report.estimate = estimate_collective(found.network, call, first_ranks(arguments.gpus), arguments.choice);
   const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
   const Library library = Library::from_environment();
