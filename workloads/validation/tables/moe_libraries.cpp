@@ -22,8 +22,8 @@ constexpr std::int64_t node_ranks = 8;
 
 std::string machine_of(std::string_view hardware) {
   if (hardware == "H200/H100 8-GPU nodes") return "H200";
-  if (hardware == "p5en H200") return "p5en.48xlarge";
-  if (hardware == "p6-b200") return "p6-b200.48xlarge";
+  if (hardware == "p5en H200") return "H200";
+  if (hardware == "p6-b200") return "B200";
   return std::string(hardware);
 }
 
