@@ -120,13 +120,10 @@ Call MoeArguments::call(CollectiveKind operation, std::int64_t ranks, const Foun
   }
   const std::int64_t node = cluster.network.topology->node_size();
   const std::int64_t nodes = (ranks + node - 1) / node;
-  if (ranks % nodes != 0) {
-    throw UserError(fmt::format("{} devices do not fill nodes of {} evenly", ranks, node),
-                    "MoE kernels over several nodes take all devices of each");
-  }
   Call made;
   made.kind = operation;
   made.type = operation == CollectiveKind::moe_dispatch ? traffic.dispatch_type : traffic.combine_type;
+  // Uneven nodes are refused with the plan.
   made.bytes = moe_bytes(traffic, operation, ranks, nodes);
   made.moe = traffic;
   return made;

@@ -19,8 +19,10 @@ Plan plan_moe(const Setting& setting) {
   if (!setting.library.moe->enabled) {
     throw UserError("the MoE kernels do not run here", "they need devices that store into each other over NVLink");
   }
-  if (setting.ranks() != setting.profile.nodes * setting.profile.least_in_node)
-    throw UserError("MoE kernels over nodes with unequal numbers of ranks");
+  if (setting.ranks() != setting.profile.nodes * setting.profile.least_in_node) {
+    throw UserError("MoE kernels over nodes with unequal numbers of ranks",
+                    "over several nodes they take all devices of each");
+  }
   require_possible(*setting.call.moe, setting.ranks(), setting.profile.nodes);
   const bool is_normal = setting.call.moe->mode == MoeMode::normal;
   Plan plan = is_normal ? plan_moe_normal(setting) : plan_moe_low_latency(setting);

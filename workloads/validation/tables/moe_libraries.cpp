@@ -9,6 +9,7 @@
 
 #include "network/collectives/moe/moe_reach.hpp"
 #include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
 #include "workloads/validation/kernel_row.hpp"
 #include "workloads/validation/moe_communication_row.hpp"
 #include "workloads/validation/tables.hpp"
@@ -21,8 +22,8 @@ constexpr std::int64_t node_ranks = 8;
 
 std::string machine_of(std::string_view hardware) {
   if (hardware == "H200/H100 8-GPU nodes") return "H200";
-  if (hardware == "p5en H200") return "p5en.48xlarge";
-  if (hardware == "p6-b200") return "p6-b200.48xlarge";
+  if (hardware == "p5en H200") return "H200";
+  if (hardware == "p6-b200") return "B200";
   return std::string(hardware);
 }
 
@@ -74,9 +75,9 @@ CollectiveRow row_of(const CsvRow& csv) {
   traffic.top_k = csv.positive_integer("topk");
   traffic.experts = csv.positive_integer("experts");
   if (const auto type = csv.optional_text("dtype_dispatch"); type && !type->empty())
-    traffic.dispatch_type = data_type_of(*type);
+    traffic.dispatch_type = data_type_of(to_lower(*type));
   if (const auto type = csv.optional_text("dtype_combine"); type && !type->empty())
-    traffic.combine_type = data_type_of(*type);
+    traffic.combine_type = data_type_of(to_lower(*type));
   // DeepEP's own benchmark keeps tokens to four nodes.
   if (traffic.mode == MoeMode::normal) traffic.node_limit = std::min<std::int64_t>(row.nodes, 4);
   row.moe = traffic;
