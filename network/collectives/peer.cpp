@@ -16,6 +16,8 @@ Protocol peer_protocol(const Setting& setting, Bytes message) {
 
 namespace {
 
+constexpr double at_once = 8;  // messages that a channel works on together: NCCL_MAX_DEV_WORK_P2P_PER_BATCH
+
 // NCCL's addP2pToPlan: a channel works on four messages at once before it gets more of one.
 std::int64_t channels_of_message(const Setting& setting) {
   const std::int64_t all = setting.library.peer.channels;
@@ -46,7 +48,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
     latency += network_step(setting, protocol);
   }
   const Bytes part = std::min(messages.bytes / channels_of_message(setting), peer.chunk);
-  if (!is_alone) latency += part / rate * spec.fill;
+  if (!is_alone) latency += part / rate * (spec.fill * std::min(1.0, at_once / static_cast<double>(copies)));
 
   Plan plan;
   // Of all messages, what their bytes are worth.

@@ -3,11 +3,11 @@
 //
 // Equations, protocol p, messages of m bytes, f of them at once from a device, o = 1 where it also copies its own part
 // (all-to-all), else 0:
-//   time = base + network_hop (if they leave the node) + paths + (m + fill x part) / rate,
+//   time = base + network_hop (if they leave the node) + paths + (m + fill x part x min(1, 8 / (f + o))) / rate,
 //   rate = of one message: the least of efficiency x port / f and channels x channel_rate / (f + o) inside a node; else
 //          the least of that and of network_efficiency x card / the messages that leave the node;
 //   part = the least of chunk and m / c, c the channels of a message: all, halved while a channel would have more than
-//          four messages at once.
+//          four messages at once; a channel works on eight together, so that only of those the first part is exposed.
 // A single message under Simple goes as a ring's step does: LL's base, Simple's efficiency, no fill (measured sends of
 // A100 and H100 pairs, vidur 7d475133, to which nothing is fitted: 227 and 345 GB/s, all-to-alls of several reach
 // less). LL up to ll_bytes a message, Simple beyond; nothing else is chosen by time. Source: NCCL 2.30.7 src/enqueue.cc
