@@ -78,17 +78,24 @@ std::string link_line(const NetworkGraph& graph, const QuotientLink& link, bool 
                                        : "");
 }
 
-// How far above the devices a group stands: devices, cards, then switches in the order of their making.
+// `rail 3 leaf`, `site 1 leaf`: of leaves.
+std::string tier_of(const std::string& name) {
+  return name.starts_with("rail ") || name.starts_with("site ") ? name.substr(name.rfind(' ') + 1) : name;
+}
+
+// The boxes of each group, to stand at one height.
 std::map<std::string, std::vector<std::size_t>> by_group(const NetworkGraph& graph, const Quotient& quotient) {
   std::map<std::string, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < quotient.vertices.size(); ++i)
-    groups[graph.group_of(quotient.vertices[i].sample).name].push_back(i);
+    groups[tier_of(graph.group_of(quotient.vertices[i].sample).name)].push_back(i);
   return groups;
 }
 
+// Devices, or cards, that are joined among themselves have no order from below to above.
 bool has_layers(const NetworkGraph& graph) {
-  return std::ranges::any_of(graph.groups(), [](const VertexGroup& group) {
-    return group.count > 0 && (group.kind == VertexKind::network_switch || group.kind == VertexKind::host);
+  return std::ranges::none_of(graph.links(), [&graph](const GraphLink& link) {
+    const VertexKind kind = graph.group_of(link.a).kind;
+    return kind == graph.group_of(link.b).kind && (kind == VertexKind::device || kind == VertexKind::card);
   });
 }
 
@@ -106,7 +113,8 @@ Picture draw(const std::string& title, const NetworkGraph& graph) {
   const std::string first_line = escaped(title) + note.substr(title.size());
   dot = fmt::format(
       "graph network {{\n  graph [label=\"{}\", labelloc=t, rankdir=BT, splines={}, ranksep=0.9, nodesep=0.3, "
-      "overlap=prism, fontname=\"Helvetica\", fontsize=16];\n  node [style=\"filled,rounded\", fontname=\"Helvetica\", "
+      "overlap=prism, K=1.2, sep=\"+12\", fontname=\"Helvetica\", fontsize=16];\n  node [style=\"filled,rounded\", "
+      "fontname=\"Helvetica\", "
       "fontsize=11, color=\"#555555\"];\n  edge [fontname=\"Helvetica\", fontsize=9];\n",
       first_line, picture.is_layered ? "true" : "line");
   for (std::size_t i = 0; i < quotient.vertices.size(); ++i) dot += vertex_line(graph, quotient.vertices[i], i);

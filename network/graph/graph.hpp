@@ -52,6 +52,7 @@ struct LinkKind {
   Power power{0};           // of a cable's two ends; 0: unknown
   double price = 0;         // dollars of a cable; 0: unknown
   std::uint16_t cost = 1;   // what a hop over it counts for where the shortest way is sought
+  friend bool operator==(const LinkKind&, const LinkKind&) = default;
 
   Bandwidth payload() const { return rate * efficiency; }
 };

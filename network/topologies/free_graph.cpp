@@ -31,7 +31,8 @@ void check_link(const FreeGraph::Spec& spec, const GraphLinkSpec& link, double& 
   if (!spec.kinds.contains(link.kind)) {
     std::vector<std::string> names;
     for (const auto& [name, kind] : spec.kinds) names.push_back(name);
-    throw UserError(fmt::format("no kind of links is called {}", warploom::quoted(link.kind)), suggestion(link.kind, names));
+    throw UserError(fmt::format("no kind of links is called {}", warploom::quoted(link.kind)),
+                    suggestion(link.kind, names));
   }
   if (link.pairwise && a.count() != b.count())
     throw UserError(fmt::format("{} ends cannot be joined one to one with {}", a.count(), b.count()));
@@ -155,8 +156,9 @@ void FreeGraph::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics
     vertices += static_cast<double>(group.count);
     if (group.kind == VertexKind::device) devices += group.count;
     if (group.name.empty() || !names.insert(group.name).second) {
-      report("vertices", UserError(fmt::format("expected a name that no other group has, got {}", warploom::quoted(group.name))),
-             i, ".name");
+      report("vertices",
+             UserError(fmt::format("expected a name that no other group has, got {}", warploom::quoted(group.name))), i,
+             ".name");
     }
   }
   if (devices == 0)

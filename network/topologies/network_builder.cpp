@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -46,6 +47,8 @@ std::uint16_t NetworkBuilder::kind(const std::string& name, Bandwidth rate, doub
   made.power = cable.power;
   made.price = cable.price;
   made.cost = cost;
+  const auto same = std::ranges::find(graph_.kinds(), made);
+  if (same != graph_.kinds().end()) return static_cast<std::uint16_t>(same - graph_.kinds().begin());
   return graph_.add(std::move(made));
 }
 

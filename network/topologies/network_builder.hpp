@@ -19,7 +19,7 @@ class NetworkBuilder {
   // Vertices `count` of one group. Throws UserError where the network gets too large.
   VertexId add(const std::string& name, VertexKind kind, std::int64_t count, bool forwards,
                const SwitchSpec& what = {});
-  // `cost`: of a hop over it where the shortest way is sought.
+  // One that is there already, if it is the same. `cost`: of a hop over it where the shortest way is sought.
   std::uint16_t kind(const std::string& name, Bandwidth rate, double efficiency, Time latency, const CableSpec& cable,
                      std::uint16_t cost = 1);
   LinkIndex connect(VertexId a, VertexId b, std::uint16_t kind, std::int64_t width = 1);

@@ -61,7 +61,7 @@ WrittenNetwork join_nodes(std::string kind, const InsideSpec& node, const NicSpe
                       "one must be a multiple of the other");
     }
     between->wire(builder, {nodes.count, nodes.cards_each, nodes.first_card, 1}, card_cable(*nic),
-                  {rails, nic->planes});
+                  {rails, nic->planes, ""});
     made.cards_of_node = static_cast<double>(rails);
     made.card = nic->rate * nic->efficiency * (static_cast<double>(nic->count) / static_cast<double>(rails));
     made.injection = nic->rate * nic->count * count;
@@ -83,7 +83,7 @@ WrittenNetwork join_devices(std::string kind, std::int64_t devices, std::int64_t
   if (node == 0) node = devices;
   if (devices % node != 0)
     throw UserError(fmt::format("{} devices are no whole nodes of {}", devices, node), "choose a divisor");
-  between.wire(builder, {devices, 1, first, links}, cable, {1, planes});
+  between.wire(builder, {devices, 1, first, links}, cable, {1, planes, ""});
   WrittenNetwork made;
   made.kind = std::move(kind);
   made.node_size = node;

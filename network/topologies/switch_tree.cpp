@@ -55,7 +55,7 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
   }
   if (diagnostics.error_count() != before || size > most_written) return;
   try {
-    size_tree(spec.tiers, {rails, spec.nic.planes}, cards, spec.nic.rate / spec.nic.planes);
+    size_tree(spec.tiers, {rails, spec.nic.planes, ""}, cards, spec.nic.rate / spec.nic.planes);
   } catch (const UserError& error) {
     diagnostics.error(at.origin(), at.path_of("tiers"), error.message(), error.hint());
   }
@@ -174,7 +174,7 @@ NetworkGraph SwitchTree::graph() const {
   const Nodes nodes = wire_nodes(builder, InsideSpec(node_), nic, count);
   if (nic != nullptr) {
     const Ends ends{nodes.count, nodes.cards_each, nodes.first_card, 1};
-    wire_tree(builder, ends, card_cable(*nic), switches_, {rails_, nic->planes});
+    wire_tree(builder, ends, card_cable(*nic), switches_, {rails_, nic->planes, ""});
   }
   std::vector<VertexId> devices(static_cast<std::size_t>(device_count_));
   std::iota(devices.begin(), devices.end(), nodes.first_device);

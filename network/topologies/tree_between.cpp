@@ -23,14 +23,15 @@ std::int64_t TreeBetween::capacity() const {
 
 void TreeBetween::wire(NetworkBuilder& builder, const Ends& ends, const EndCable& cable, const TreeShape& shape) const {
   if (use_ != RailUse::apart) {
-    return wire_tree(builder, ends, cable, tiers_, {use_ == RailUse::met ? shape.rails : 1, shape.planes});
+    return wire_tree(builder, ends, cable, tiers_, {use_ == RailUse::met ? shape.rails : 1, shape.planes, ""});
   }
   for (std::int64_t rail = 0; rail < shape.rails; ++rail) {
     Ends some = ends;
     some.each = ends.each / shape.rails;
     some.first = ends.first + static_cast<VertexId>(rail * some.each);
     some.stride = ends.each;
-    wire_tree(builder, some, cable, tiers_, {1, shape.planes});
+    const std::string prefix = shape.rails > 1 ? fmt::format("rail {} ", rail) : "";
+    wire_tree(builder, some, cable, tiers_, {1, shape.planes, prefix});
   }
 }
 

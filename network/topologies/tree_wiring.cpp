@@ -122,10 +122,10 @@ struct Level {
 };
 
 Level add_level(NetworkBuilder& builder, const SwitchTierSpec& tier, const TreeSize& size, std::int64_t units,
-                std::int64_t planes) {
+                const TreeShape& shape) {
   Level level{0, units, size.switches};
-  SwitchSpec what = tier.type;
-  level.first = builder.add(tier.name, VertexKind::network_switch, planes * units * size.switches, true, what);
+  level.first = builder.add(shape.prefix + tier.name, VertexKind::network_switch, shape.planes * units * size.switches,
+                            true, tier.type);
   return level;
 }
 
@@ -164,11 +164,11 @@ void wire_up(NetworkBuilder& builder, const Level& lower, const TreeSize& below,
 void wire_tree(NetworkBuilder& builder, const Ends& ends, const EndCable& cable, std::span<const SwitchTierSpec> tiers,
                const TreeShape& shape) {
   const auto sizes = size_tree(tiers, shape, ends.each * ends.links, cable.rate);
-  Level lower = add_level(builder, tiers[0], sizes[0], ceil_of(ends.nodes, tiers[0].of), shape.planes);
+  Level lower = add_level(builder, tiers[0], sizes[0], ceil_of(ends.nodes, tiers[0].of), shape);
   wire_ends(builder, ends, cable, lower, tiers[0].of, shape);
   bool is_joined = lower.units == 1 && shape.rails == 1;
   for (std::size_t t = 1; t < tiers.size() && !is_joined; ++t) {
-    const Level upper = add_level(builder, tiers[t], sizes[t], ceil_of(lower.units, tiers[t].of), shape.planes);
+    const Level upper = add_level(builder, tiers[t], sizes[t], ceil_of(lower.units, tiers[t].of), shape);
     const SwitchTierSpec& below = tiers[t - 1];
     const std::uint16_t kind = builder.kind(below.name, sizes[t - 1].cable, below.efficiency.value_or(cable.efficiency),
                                             below.latency, below.cable);

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "network/topologies/network_builder.hpp"
@@ -54,6 +55,7 @@ struct TreeSize {
 struct TreeShape {
   std::int64_t rails = 1;   // switches of a unit of the first tier
   std::int64_t planes = 1;  // equal trees that never meet
+  std::string prefix;       // of the switches' names
 };
 
 // Of one plane. `links`: cables of a node into one plane. Throws UserError where ports do not suffice.

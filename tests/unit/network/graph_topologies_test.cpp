@@ -142,7 +142,7 @@ TEST(RailOnly, MultiPlaneFatTreeHasThePublishedSwitches) {
   std::int64_t switches = 0;
   const auto& graph = dynamic_cast<const GraphTopology&>(*planes).written();
   for (const VertexGroup& group : graph.groups()) {
-    if (group.name == "leaf" || group.name == "spine") switches += group.count;
+    if (group.name.ends_with("leaf") || group.name.ends_with("spine")) switches += group.count;
   }
   EXPECT_EQ(switches, 768);
   EXPECT_EQ(links_of(graph, "leaf"), 16384);

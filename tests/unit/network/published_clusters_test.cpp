@@ -30,11 +30,16 @@ struct Counts {
   std::map<std::string, std::int64_t> cables;
 };
 
+// `rail 3 leaf`: of a leaf.
+std::string tier_of(const std::string& name) {
+  return name.starts_with("rail ") ? name.substr(name.rfind(' ') + 1) : name;
+}
+
 Counts count(const NetworkGraph& graph) {
   Counts counts;
   for (const VertexGroup& group : graph.groups()) {
     if (group.kind == VertexKind::network_switch)
-      counts.switches[group.name] += std::int64_t{group.count} * group.chips;
+      counts.switches[tier_of(group.name)] += std::int64_t{group.count} * group.chips;
   }
   for (const GraphLink& link : graph.links()) counts.cables[graph.kinds()[link.kind].name] += link.width;
   return counts;
