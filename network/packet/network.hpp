@@ -45,7 +45,8 @@ struct PacketFlow {
   std::uint32_t channel = 0;
   std::uint8_t lane = 0;
   GateId gate = nothing;
-  double share = 1.0;  // of what passes the gate
+  double share = 1.0;   // of what passes the gate
+  double weight = 1.0;  // share of the transfer's limit
 };
 
 // Connections of one flow: their places among those of its transfer.

@@ -55,6 +55,7 @@ void PacketFabric::write(Written& written, const Traffic& traffic) const {
   written.is_single = group.instance_count() == 1;
   if (goes_in_turn(traffic.pattern)) join_in_turn(written);
   if (traffic.pattern == FlowPattern::ports) join_at_switches(written);
+  if (traffic.pattern == FlowPattern::tree) join_trees(written, group, topology_->node_size());
   written.is_made = true;
 }
 
@@ -124,7 +125,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
   const std::int64_t bytes = bundle.bytes_per_flow.count();
   const bool at_switches = bundle.traffic.pattern == FlowPattern::ports;
   const bool is_gated = !written.gates.empty() && (bundle.first > Bytes::zero() || at_switches);
-  const bool has_own = bundle.traffic.pattern != FlowPattern::chain && !at_switches;
+  const bool has_own = bundle.traffic.pattern == FlowPattern::ring || bundle.traffic.pattern == FlowPattern::rails;
   const TransferId transfer = network_.open();
   std::vector<GateId> gates;
   if (is_gated) {
@@ -141,8 +142,10 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
     flow.to =
         explicit_flow.at_switch == SwitchEnd::receives ? switch_of(explicit_flow.to) : graph_.device(explicit_flow.to);
     flow.bytes = Bytes(part(bytes, one.before + explicit_flow.units) - part(bytes, one.before));
-    flow.share = explicit_flow.share();
-    flow.limit = bundle.flow_limit * flow.share;
+    flow.weight = explicit_flow.share();
+    // Of a tree or a switch each flow passes all that its gate lets through, else the flows of a rank share it.
+    flow.share = goes_in_turn(bundle.traffic.pattern) ? flow.weight : 1.0;
+    flow.limit = bundle.flow_limit * flow.weight;
     flow.channel = bundle.traffic.group;
     flow.lane = static_cast<std::uint8_t>(bundle.traffic.group % static_cast<GroupId>(network_.spec().lanes));
     if (is_gated && one.out != nothing) flow.gate = gates[one.out];
