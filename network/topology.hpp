@@ -16,8 +16,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "network/graph/graph.hpp"
+#include "network/graph/routing_policy.hpp"
 #include "sim/core/units.hpp"
 #include "sim/work/group.hpp"
 
@@ -101,6 +103,9 @@ class Topology {
   virtual NetworkGraph graph() const = 0;
   // Ways through graph(), as this topology routes; keeps a reference to it.
   virtual std::unique_ptr<Router> router(const NetworkGraph& graph) const;
+  // How flows choose among its ways, and what others take of each edge of graph() (empty: nothing).
+  virtual RoutingSpec routing() const { return {}; }
+  virtual std::vector<double> background() const { return {}; }
   // The tiers of its links; null where they form no tree.
   virtual const TieredTopology* tiered() const { return nullptr; }
 

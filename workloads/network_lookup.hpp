@@ -9,6 +9,7 @@
 #include "network/network.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
+#include "sim/core/units.hpp"
 
 namespace warploom {
 
@@ -16,12 +17,24 @@ struct FoundNetwork {
   std::string name;                // as the cluster calls itself
   std::vector<std::string> known;  // names that its device may go by: what its nodes stand for, the device's aliases
   Network network;
+  std::int64_t device_sms = 0;  // of its devices
+  Bandwidth memory{0};          // of its devices, as streaming kernels reach it
 };
 
 // `cluster`: a library name or a file; `devices` of it are used. Throws ConfigError or UserError.
 FoundNetwork load_network(const std::string& cluster, std::int64_t devices,
                           const std::vector<std::string>& overrides = {},
                           const Library& library = Library::from_environment());
+
+struct FoundTopology {
+  std::string name;
+  std::shared_ptr<const Topology> topology;
+};
+
+// Its topology alone; all devices of the cluster for `devices` 0.
+FoundTopology load_topology(const std::string& cluster, std::int64_t devices,
+                            const std::vector<std::string>& overrides = {},
+                            const Library& library = Library::from_environment());
 
 // The device of its nodes by its library name; empty: not of the library. A cloud's cluster stands for machines
 // (`p5.48xlarge`), so that its device has to say who it is.

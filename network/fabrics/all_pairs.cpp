@@ -22,8 +22,8 @@ std::vector<std::int64_t> units_of(const Topology& topology) {
 
 }  // namespace
 
-TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, const Topology& topology)
-    : TrafficShape(pattern, group, topology.node_size(), units_of(topology)) {
+TrafficShape::TrafficShape(const Traffic& traffic, const Group& group, const Topology& topology)
+    : TrafficShape(traffic, group, topology.node_size(), units_of(topology)) {
   // Where lanes are of unequal shares of a node, no digit says which one is taken.
   if (topology.tiered() == nullptr) return;
   is_cut_ = is_cut_ && std::ranges::all_of(topology.tiered()->tiers(), [&](const LinkTier& tier) {

@@ -6,6 +6,7 @@
 
 #include <unordered_map>
 
+#include "network/fabrics/axis.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -14,8 +15,12 @@ namespace {
 
 class Writer {
  public:
-  Writer(FlowPattern pattern, const Group& group, std::int64_t node_size, std::int64_t most)
-      : pattern_(pattern), group_(group), node_size_(node_size), most_(most), shape_(pattern, group, node_size) {}
+  Writer(const Traffic& traffic, const Group& group, std::int64_t node_size, std::int64_t most)
+      : pattern_(traffic.pattern),
+        group_(require_lines(traffic.axis, group)),
+        node_size_(node_size),
+        most_(most),
+        shape_(traffic, group_, node_size) {}
 
   std::vector<ExplicitFlow> write() {
     require_few();
@@ -105,7 +110,7 @@ class Writer {
   }
 
   FlowPattern pattern_;
-  const Group& group_;
+  Group group_;
   std::int64_t node_size_;
   std::int64_t most_;
   TrafficShape shape_;
@@ -115,9 +120,9 @@ class Writer {
 
 }  // namespace
 
-std::vector<ExplicitFlow> explicit_flows(FlowPattern pattern, const Group& group, std::int64_t node_size,
+std::vector<ExplicitFlow> explicit_flows(const Traffic& traffic, const Group& group, std::int64_t node_size,
                                          std::int64_t most) {
-  return Writer(pattern, group, node_size, most).write();
+  return Writer(traffic, group, node_size, most).write();
 }
 
 }  // namespace warploom

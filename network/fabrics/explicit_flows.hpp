@@ -32,8 +32,13 @@ struct ExplicitFlow {
 
 inline constexpr std::int64_t most_explicit_flows = 50'000'000;  // 2 GB of them
 
-// By instance. Throws UserError that says how many there would be where that is more than `most`.
-std::vector<ExplicitFlow> explicit_flows(FlowPattern pattern, const Group& group, std::int64_t node_size,
+// By instance, of the group along the traffic's axis. Throws UserError that says how many there would be where that is
+// more than `most`.
+std::vector<ExplicitFlow> explicit_flows(const Traffic& traffic, const Group& group, std::int64_t node_size,
                                          std::int64_t most = most_explicit_flows);
+inline std::vector<ExplicitFlow> explicit_flows(FlowPattern pattern, const Group& group, std::int64_t node_size,
+                                                std::int64_t most = most_explicit_flows) {
+  return explicit_flows(Traffic{.pattern = pattern}, group, node_size, most);
+}
 
 }  // namespace warploom

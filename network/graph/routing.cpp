@@ -23,12 +23,12 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+}  // namespace
+
 std::uint64_t hash_of(const FlowKey& flow, VertexId at, std::uint64_t seed) {
   const std::uint64_t ends = static_cast<std::uint64_t>(flow.from) << 32 | flow.to;
   return mix(mix(mix(ends ^ seed) + flow.channel) ^ at);
 }
-
-}  // namespace
 
 const std::vector<std::uint16_t>& Router::distances(VertexId to) {
   if (const auto known = distances_.find(to); known != distances_.end()) return known->second;
@@ -69,6 +69,8 @@ void Router::next(VertexId at, VertexId to, std::vector<EdgeId>& links) {
       links.push_back(edge);
   }
 }
+
+bool Router::reaches(VertexId from, VertexId to) { return distances(to)[from] != unreached; }
 
 std::vector<EdgeId> Router::hashed_path(const FlowKey& flow, std::uint64_t seed) {
   std::vector<EdgeId> path;

@@ -30,6 +30,9 @@ struct EdgeShare {
   friend bool operator==(const EdgeShare&, const EdgeShare&) = default;
 };
 
+// splitmix64 of a flow, the place where it chooses, and the seed.
+std::uint64_t hash_of(const FlowKey& flow, VertexId at, std::uint64_t seed);
+
 // Not to be shared between threads: remembers the distances to the destinations that were asked for.
 class Router {
  public:
@@ -40,9 +43,16 @@ class Router {
   // way leads there.
   virtual void next(VertexId at, VertexId to, std::vector<EdgeId>& links);
 
-  std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed);
+  // By cost; and whether any way leads there.
+  int distance(VertexId from, VertexId to) { return distances(to)[from]; }
+  bool reaches(VertexId from, VertexId to);
+
+  virtual std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed);
   // All links of all shortest ways, each with its share, in the order of their distance from the start.
-  std::vector<EdgeShare> even_split(VertexId from, VertexId to);
+  virtual std::vector<EdgeShare> even_split(VertexId from, VertexId to);
+
+  // even_split() is next() hop by hop, an equal share each, so that flows to one destination may be split together.
+  virtual bool splits_by_hops() const { return true; }
 
   const NetworkGraph& graph() const { return graph_; }
 

@@ -43,7 +43,7 @@ void PacketFabric::write(Written& written, const Traffic& traffic) const {
   const Group& group = groups_[traffic.group];
   std::map<std::tuple<std::uint32_t, Rank, SwitchEnd>, std::int64_t> given;
   const bool splits = traffic.pattern == FlowPattern::ring || traffic.pattern == FlowPattern::chain;
-  for (const ExplicitFlow& flow : explicit_flows(traffic.pattern, group, topology_->node_size())) {
+  for (const ExplicitFlow& flow : explicit_flows(traffic, group, topology_->node_size())) {
     Flow made{flow, 0, nothing, nothing, 0};
     if (splits) {
       std::int64_t& units = given[{flow.instance, flow.from, flow.at_switch}];
@@ -114,7 +114,7 @@ VertexId PacketFabric::switch_of(Rank rank) const {
 // ---- Playing --------------------------------------------------------------------------------------------------------
 
 BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
-  const auto known = traffic_.find({bundle.traffic.pattern, bundle.traffic.group});
+  const auto known = traffic_.find(bundle.traffic);
   WARPLOOM_CHECK(known != traffic_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.bytes_per_flow >= Bytes::zero(), "a bundle of {} bytes", bundle.bytes_per_flow.count());
   Written& written = known->second;

@@ -50,7 +50,7 @@ class PacketFabric final : public Fabric, private PacketListener {
   PacketNetwork network_;
   FabricCounters counters_;
   std::vector<Group> groups_;
-  std::map<std::pair<FlowPattern, GroupId>, Written> traffic_;
+  std::map<Traffic, Written> traffic_;
   struct Running {
     std::uint64_t token = 0;
     bool alike = true;

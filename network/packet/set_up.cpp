@@ -181,7 +181,7 @@ PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::ui
     paths_.push_back(nothing);
   };
   write(edges);
-  if (spec_.routing == PathChoice::ecmp) return path;
+  if (spec_.routing == PacketPaths::ecmp) return path;
   // Others of the same first link and length, each hash gives one.
   const auto most = static_cast<std::uint32_t>(spec_.spray_paths);
   std::vector<std::vector<EdgeId>> all{edges};

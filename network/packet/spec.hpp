@@ -25,11 +25,11 @@ struct EnumNames<LossRecovery> {
       {LossRecovery::go_back_n, "go_back_n"}, {LossRecovery::selective_repeat, "selective_repeat"}};
 };
 
-enum class PathChoice : std::uint8_t { ecmp, spray, adaptive };
+enum class PacketPaths : std::uint8_t { ecmp, spray, adaptive };
 template <>
-struct EnumNames<PathChoice> {
-  static constexpr std::pair<PathChoice, std::string_view> values[] = {
-      {PathChoice::ecmp, "ecmp"}, {PathChoice::spray, "spray"}, {PathChoice::adaptive, "adaptive"}};
+struct EnumNames<PacketPaths> {
+  static constexpr std::pair<PacketPaths, std::string_view> values[] = {
+      {PacketPaths::ecmp, "ecmp"}, {PacketPaths::spray, "spray"}, {PacketPaths::adaptive, "adaptive"}};
 };
 
 enum class LaneChoice : std::uint8_t { by_flow, by_hop };
@@ -266,7 +266,7 @@ struct PacketSpec {
   EthernetSpec ethernet;
   InfinibandSpec infiniband;
   NvlinkSizeSpec nvlink;
-  PathChoice routing = PathChoice::ecmp;
+  PacketPaths routing = PacketPaths::ecmp;
   int queue_pairs = 1;
   int spray_paths = 16;
   int lanes = 1;

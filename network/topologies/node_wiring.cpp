@@ -128,7 +128,7 @@ void InsideSpec::check(const InsideSpec& spec, const ConfigValue& at, Diagnostic
   std::set<std::pair<std::int64_t, std::int64_t>> known;
   for (std::size_t i = 0; i < spec.pairs.size(); ++i) {
     const PairSpec& pair = spec.pairs[i];
-    const std::string path = at.path_of(fmt::format("pairs[{}]", i));
+    const std::string path = at.path_of("pairs") + fmt::format("[{}]", i);
     if (pair.a == pair.b) {
       diagnostics.error(at.origin(), path, fmt::format("a link from device {} to itself", pair.a),
                         "a link joins two different devices");

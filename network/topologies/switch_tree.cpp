@@ -17,6 +17,7 @@ namespace warploom {
 namespace {
 
 constexpr std::int64_t most_devices = 100'000'000;
+constexpr double most_written = 1e6;  // above it nobody writes the switches out
 
 }  // namespace
 
@@ -49,10 +50,10 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
                       fmt::format("a cluster of {:.3g} devices; at most {} are supported", size, most_devices));
   }
   if (!spec.tiers.empty() && spec.tiers[0].switches > 0) {
-    diagnostics.error(at.origin(), at.path_of("tiers[0].switches"), "the first tier has one switch a rail",
+    diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
                       "for several switches a card use `nic: {planes: ...}`");
   }
-  if (diagnostics.error_count() != before) return;
+  if (diagnostics.error_count() != before || size > most_written) return;
   try {
     size_tree(spec.tiers, {rails, spec.nic.planes}, cards, spec.nic.rate / spec.nic.planes);
   } catch (const UserError& error) {

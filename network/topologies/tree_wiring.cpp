@@ -14,6 +14,8 @@ namespace warploom {
 
 namespace {
 
+constexpr double most_cables = 1e7;
+
 std::int64_t ceil_of(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The smallest divisor of `whole` that is at least `least`.
@@ -78,7 +80,8 @@ std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const Tre
     const Bandwidth each_below = t == 0 ? rate : sizes[t - 1].cable;
     const Bandwidth cable = tier.cable.rate.value() > 0 ? tier.cable.rate : cable_below;
     const double all_up = is_root ? 0 : all_down * each_below.value() / tier.oversubscription / cable.value();
-    if (all_down > 1e9) throw UserError(fmt::format("tier `{}` has more than a billion cables", tier.name));
+    if (!(std::max(all_down, all_up) <= most_cables))
+      throw UserError(fmt::format("a unit of tier `{}` has more than {} cables", tier.name, most_cables));
     if (tier.type.radix > 0) radix = tier.type.radix;
     if (t == 0) {
       size.switches = shape.rails;

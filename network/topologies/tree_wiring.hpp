@@ -27,7 +27,10 @@ struct Ends {
   std::int64_t each = 1;  // of a node
   VertexId first = 0;
   std::int64_t links = 1;
-  VertexId at(std::int64_t node, std::int64_t i) const { return first + static_cast<VertexId>(node * each + i); }
+  std::int64_t stride = 0;  // from node to node; 0: `each`
+  VertexId at(std::int64_t node, std::int64_t i) const {
+    return first + static_cast<VertexId>(node * (stride > 0 ? stride : each) + i);
+  }
 };
 
 // The cables of an end.

@@ -30,6 +30,10 @@ GATES = [
     ("net/collectives.csv", {"nodes": "one", "device": ("a100_sxm", "h100_sxm", "b200_sxm")}, 0.15),
     ("net/collectives.csv",
      {"nodes": "one", "device": ("a100_sxm", "h100_sxm", "b200_sxm"), "size_class": "64 MiB and more"}, 0.06),
+    ("net/moe_dispatch_low_latency.csv", {"op": "dispatch"}, 0.12),
+    ("net/moe_dispatch_low_latency.csv", {"op": "combine"}, 0.12),
+    ("net/moe_dispatch_normal.csv", {"op": "dispatch"}, 0.15),
+    ("net/moe_dispatch_normal.csv", {"op": "combine"}, 0.15),
     ("training/ground_truth.csv", {"set": "korthikanti_table5"}, 0.06),
     ("training/ground_truth.csv", {"set": "megascale_table2"}, 0.08),
     ("training/ground_truth.csv", {"set": "nemo_24_07"}, 0.12),
@@ -58,6 +62,8 @@ PUBLISHED_GATES = [
     ("training_steps.csv", {"set": "korthikanti_table5"}, 0.06),
     ("training_steps.csv", {"set": "megascale_table2"}, 0.08),
     ("attention.csv", {}, 0.15),
+    ("moe.csv", {"mode": "low_latency"}, 0.12),
+    ("moe.csv", {"mode": "normal"}, 0.15),
 ]
 
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "network/collectives/moe/moe_reach.hpp"
 #include "network/network.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/text.hpp"
@@ -135,7 +136,14 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
   const NetworkPointer network = nodes == 1 ? alone : network_of(cluster, more, nodes, context);
   Group group = first_ranks(row.in_node);
   if (!is_one_machine) group.members.digits = {{row.in_node, 1}, {row.nodes, node}};
-  const Call call{row.kind, Bytes(row.bytes), DataType::bf16, 0};
+  Call call{row.kind, Bytes(row.bytes), DataType::bf16, 0};
+  if (row.moe) {
+    const DeviceSpec& device_spec = context.device(result.device).spec;
+    call.moe = row.moe;
+    call.moe->device_sms = device_spec.sm.count;
+    call.moe->memory = device_spec.reached_bandwidth();
+    call.bytes = moe_bytes(*call.moe, row.kind, group.member_count(), nodes);
+  }
   const CollectiveEstimate estimate = estimate_chosen(*network, call, group, row.choice);
   const std::int64_t ranks = group.member_count();
   result.predicted_us = estimate.duration.microseconds();
@@ -144,12 +152,12 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
     result.predicted_us = std::max(result.predicted_us, launches);
   }
   result.tuned_by = cluster;
-  result.size_class = size_class_of(row.bytes);
+  result.size_class = size_class_of(call.bytes.count());
   result.group = {{"op", std::string(name(row.kind))},
                   {"nodes", is_one_machine ? "one" : "several"},
                   {"ranks", std::to_string(ranks)}};
   result.labels = {{"algorithm", estimate.algorithm}, {"protocol", estimate.protocol}};
-  result.baseline.bytes = static_cast<double>(row.bytes) * bus_factor(row.kind, ranks);
+  result.baseline.bytes = static_cast<double>(call.bytes.count()) * bus_factor(row.kind, ranks);
 }
 
 }  // namespace warploom

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,8 @@ struct CollectiveRow {
   std::int64_t nodes = 1;
   std::int64_t in_node = 1;  // ranks of each
   std::int64_t bytes = 0;
-  bool is_one_process = false;  // one thread launches on all devices of the machine
+  std::optional<MoeTraffic> moe = {};  // instead of bytes; the device's SMs and memory are looked up
+  bool is_one_process = false;         // one thread launches on all devices of the machine
 };
 
 // `2.29.2` of "nccl 2.29.2"; empty of "nccl unknown". Throws UserError for another library.

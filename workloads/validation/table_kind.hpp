@@ -71,6 +71,12 @@ class TableKind {
   // described (ValidationContext::device) and kernels that a device cannot run (KernelFamily::check) do so by
   // themselves.
   virtual Predicted predict(const CsvRow& row, ValidationContext& context) const = 0;
+
+  // A row may measure several things (a dispatch and a combine): each is predicted apart, predict() says the first.
+  virtual int measurements() const { return 1; }
+  virtual Predicted predict_one(const CsvRow& row, int /*measurement*/, ValidationContext& context) const {
+    return predict(row, context);
+  }
 };
 
 // Throws UserError for what is no time of a kernel or a step: below 0.1 ns, beyond a month.

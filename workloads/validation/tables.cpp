@@ -27,6 +27,9 @@ std::span<const TableKind* const> table_kinds() {
       &collectives_table(),
       &profiled_collectives_table(),
       &custom_all_reduce_table(),
+      &moe_low_latency_table(),
+      &moe_normal_table(),
+      &moe_libraries_table(),
   };
   return kinds;
 }

@@ -20,5 +20,8 @@ const TableKind& pipeline_bubbles_table();
 const TableKind& collectives_table();
 const TableKind& profiled_collectives_table();
 const TableKind& custom_all_reduce_table();
+const TableKind& moe_low_latency_table();
+const TableKind& moe_normal_table();
+const TableKind& moe_libraries_table();
 
 }  // namespace warploom

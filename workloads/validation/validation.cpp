@@ -167,24 +167,29 @@ class TableReader {
  private:
   void take(const CsvRow& row) {
     if (!filters_.admits(row)) return;
+    for (int measurement = 0; measurement < kind_.measurements(); ++measurement) take(row, measurement);
+  }
+
+  void take(const CsvRow& row, int measurement) {
     try {
-      Predicted predicted = kind_.predict(row, context_);
+      Predicted predicted = kind_.predict_one(row, measurement, context_);
       WARPLOOM_CHECK(predicted.measured_us > 0);
       require_plausible(predicted.measured_us);
       if (!(predicted.predicted_us > 0)) throw UserError("the prediction is not positive");
       const std::size_t group = group_of(predicted);
       if (!filters_.admits(result_.groups[group])) return;
-      keep(row, predicted, group);
+      keep(row, measurement, predicted, group);
     } catch (const UserError& error) {
       if (filters_.need_groups()) return;  // its group is not known, so that it may not be meant
       skip(row.number_in_file(), row.line(), reason_of(error), row.cells());
     }
   }
 
-  void keep(const CsvRow& row, Predicted& predicted, std::size_t group) {
+  void keep(const CsvRow& row, int measurement, Predicted& predicted, std::size_t group) {
     ValidatedRow kept;
     kept.number = row.number_in_file();
     kept.line = row.line();
+    kept.measurement = measurement;
     kept.group = group;
     kept.measured_us = predicted.measured_us;
     kept.predicted_us = predicted.predicted_us;
@@ -330,12 +335,12 @@ double ValidatedRow::error() const {
 }
 
 void set_beside(TableValidation& table, const TableValidation& other) {
-  std::unordered_map<std::int64_t, const ValidatedRow*> known;
-  for (const ValidatedRow& row : other.predicted) known.emplace(row.number, &row);
+  std::map<std::pair<std::int64_t, int>, const ValidatedRow*> known;
+  for (const ValidatedRow& row : other.predicted) known.emplace(std::pair(row.number, row.measurement), &row);
   std::vector<ErrorCollector> groups(table.groups.size());
   ErrorCollector all;
   for (ValidatedRow& row : table.predicted) {
-    const auto found = known.find(row.number);
+    const auto found = known.find({row.number, row.measurement});
     if (found == known.end()) continue;
     row.other_us = scored(*found->second);
     groups[row.group].add(*row.other_us, row.measured_us, row.min_us, row.max_us);

@@ -43,6 +43,7 @@ struct RowGroup {
 struct ValidatedRow {
   std::int64_t number = 0;  // of data rows, from 1
   std::int64_t line = 0;
+  int measurement = 0;  // of the row
   std::size_t group = 0;
   double measured_us = 0;
   double predicted_us = 0;

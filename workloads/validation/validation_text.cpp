@@ -224,7 +224,7 @@ void add_rows(const TableValidation& table, const std::vector<std::string>& colu
   for (const KeptRow& kept : table.kept) {
     const bool is_predicted =
         predicted < table.predicted.size() &&
-        (skipped == table.skipped.size() || table.predicted[predicted].number < table.skipped[skipped].number);
+        (skipped == table.skipped.size() || table.predicted[predicted].number <= table.skipped[skipped].number);
     if (is_predicted) {
       const ValidatedRow& row = table.predicted[predicted++];
       const RowGroup& group = table.groups[row.group];

@@ -191,7 +191,7 @@ TEST(PacketFabric, HashedFlowsCollideOnUplinksAndSaySo) {
   const Played hashed = packet(topology, groups, bundles, spec);
   EXPECT_GT(hashed.statistics.collisions, 0U);
   EXPECT_GT(hashed.end / fluid(topology, groups, bundles), 1.5);
-  for (const auto routing : {PathChoice::spray, PathChoice::adaptive}) {
+  for (const auto routing : {PacketPaths::spray, PacketPaths::adaptive}) {
     spec.routing = routing;
     const Played spread = packet(topology, groups, bundles, spec);
     EXPECT_NEAR(spread.end / fluid(topology, groups, bundles), 1.0, 0.1) << static_cast<int>(routing);
