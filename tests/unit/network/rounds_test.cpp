@@ -12,6 +12,7 @@
 #include "network/collectives/pat.hpp"
 #include "network/collectives/rounds/round_algorithms.hpp"
 #include "network/fabrics/axis.hpp"
+#include "network/fabrics/explicit_flows.hpp"
 #include "network/fabrics/flows.hpp"
 #include "sim/core/errors.hpp"
 #include "tests/unit/network/network_fixture.hpp"
@@ -46,15 +47,7 @@ using Pairs = std::set<std::pair<Rank, Rank>>;
 
 Pairs pairs_of(const Traffic& traffic, const Group& group, std::int64_t node_size) {
   Pairs pairs;
-  const TrafficShape shape(traffic, require_lines(traffic.axis, group), node_size);
-  for (const auto& box : require_lines(traffic.axis, group).instances) {
-    for (std::int64_t at = 0; at < box.size(); ++at) {
-      for (const FlowBox& flow : shape.flows(Box(box.at(at))).routed) {
-        for (std::int64_t i = 0; i < flow.from.size(); ++i)
-          pairs.insert({flow.from.at(i), flow.from.at(i) + flow.delta});
-      }
-    }
-  }
+  for (const ExplicitFlow& flow : explicit_flows(traffic, group, node_size)) pairs.insert({flow.from, flow.to});
   return pairs;
 }
 
