@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "network/fabrics/axis.hpp"
 #include "network/graph/routing.hpp"
 #include "sim/core/errors.hpp"
 
@@ -33,14 +34,14 @@ PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topolog
 
 void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   groups_.assign(groups.begin(), groups.end());
-  for (const Traffic& one : traffic) traffic_[{one.pattern, one.group}];
+  for (const Traffic& one : traffic) traffic_[one];
   counters_.link_classes = graph_.edge_count();
 }
 
 // ---- Writing out ----------------------------------------------------------------------------------------------------
 
 void PacketFabric::write(Written& written, const Traffic& traffic) const {
-  const Group& group = groups_[traffic.group];
+  const Group group = require_lines(traffic.axis, groups_[traffic.group]);
   std::map<std::tuple<std::uint32_t, Rank, SwitchEnd>, std::int64_t> given;
   const bool splits = traffic.pattern == FlowPattern::ring || traffic.pattern == FlowPattern::chain;
   for (const ExplicitFlow& flow : explicit_flows(traffic, group, topology_->node_size())) {
@@ -159,6 +160,19 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
 }
 
 void PacketFabric::limit(BundleId bundle, Bandwidth rate) { network_.limit(bundle, rate); }
+
+BusiestLink PacketFabric::busiest_link(Time duration) const {
+  BusiestLink busiest;
+  if (duration <= Time::zero()) return busiest;
+  for (EdgeId edge = 0; edge < graph_.edge_count(); ++edge) {
+    const double bytes = static_cast<double>(network_.carried(edge).count());
+    if (bytes <= 0) continue;
+    const double load = bytes / (graph_.payload(edge).value() * duration.seconds());
+    if (load <= busiest.load) continue;
+    busiest = {graph_.kind(edge).name, load};
+  }
+  return busiest;
+}
 
 void PacketFabric::on_transfer_done(TransferId id) {
   const Running running = running_[id];

@@ -31,6 +31,7 @@ class PacketFabric final : public Fabric, private PacketListener {
   BundleId start(const Bundle& bundle, std::uint64_t token) override;
   void limit(BundleId bundle, Bandwidth rate) override;
   FabricCounters counters() const override { return counters_; }
+  BusiestLink busiest_link(Time duration) const override;
 
   PacketStatistics statistics(std::size_t most = 10) const { return network_.statistics(most); }
   const PacketNetwork& network() const { return network_; }

@@ -60,7 +60,7 @@ Played packet(const std::shared_ptr<const Topology>& topology, const std::vector
 
 Bundle bundle(FlowPattern pattern, Bytes bytes, Bytes first = Bytes(0)) {
   Bundle made;
-  made.traffic = {pattern, 0};
+  made.traffic.pattern = pattern;
   made.coupled = pattern != FlowPattern::pair;
   made.bytes_per_flow = bytes;
   made.first = first;
