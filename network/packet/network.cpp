@@ -169,7 +169,7 @@ void PacketNetwork::limit(TransferId id, Bandwidth rate) {
   for (std::size_t i = 0; i < transfer.connections.size(); ++i) {
     Connection& c = connections_[transfer.connections[i]];
     double most = transfer.limits[i];
-    const double part = rate.value() * c.share / static_cast<double>(spec_.queue_pairs);
+    const double part = rate.value() * c.weight;
     if (part > 0 && (most <= 0 || part < most)) most = part;
     c.limit_gap = most > 0 ? 1e12 / most : 0;
   }

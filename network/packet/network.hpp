@@ -45,7 +45,8 @@ struct PacketFlow {
   std::uint32_t channel = 0;
   std::uint8_t lane = 0;
   GateId gate = nothing;
-  double share = 1.0;  // of what passes the gate
+  double share = 1.0;   // of what passes the gate
+  double weight = 1.0;  // share of the transfer's limit
 };
 
 // Connections of one flow: their places among those of its transfer.
@@ -84,6 +85,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   const Connection& state(ConnectionId id) const { return connections_[id]; }
   double rate(ConnectionId id) const;  // bytes a second that its sender aims at
   std::int64_t queued(EdgeId edge) const;
+  Bytes carried(EdgeId edge) const { return Bytes(ports_[edge].payload); }  // payload
 
  private:
   enum class Kind : std::uint32_t { arrive, kick, answer, ready, pause, resume, timer0, timer1, retransmit, watch };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "network/fabrics/axis.hpp"
 #include "network/graph/routing.hpp"
 #include "sim/core/errors.hpp"
 
@@ -33,14 +34,14 @@ PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topolog
 
 void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   groups_.assign(groups.begin(), groups.end());
-  for (const Traffic& one : traffic) traffic_[{one.pattern, one.group}];
+  for (const Traffic& one : traffic) traffic_[one];
   counters_.link_classes = graph_.edge_count();
 }
 
 // ---- Writing out ----------------------------------------------------------------------------------------------------
 
 void PacketFabric::write(Written& written, const Traffic& traffic) const {
-  const Group& group = groups_[traffic.group];
+  const Group group = require_lines(traffic.axis, groups_[traffic.group]);
   std::map<std::tuple<std::uint32_t, Rank, SwitchEnd>, std::int64_t> given;
   const bool splits = traffic.pattern == FlowPattern::ring || traffic.pattern == FlowPattern::chain;
   for (const ExplicitFlow& flow : explicit_flows(traffic, group, topology_->node_size())) {
@@ -55,6 +56,7 @@ void PacketFabric::write(Written& written, const Traffic& traffic) const {
   written.is_single = group.instance_count() == 1;
   if (goes_in_turn(traffic.pattern)) join_in_turn(written);
   if (traffic.pattern == FlowPattern::ports) join_at_switches(written);
+  if (traffic.pattern == FlowPattern::tree) join_trees(written, group, topology_->node_size());
   written.is_made = true;
 }
 
@@ -124,7 +126,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
   const std::int64_t bytes = bundle.bytes_per_flow.count();
   const bool at_switches = bundle.traffic.pattern == FlowPattern::ports;
   const bool is_gated = !written.gates.empty() && (bundle.first > Bytes::zero() || at_switches);
-  const bool has_own = bundle.traffic.pattern != FlowPattern::chain && !at_switches;
+  const bool has_own = bundle.traffic.pattern == FlowPattern::ring || bundle.traffic.pattern == FlowPattern::rails;
   const TransferId transfer = network_.open();
   std::vector<GateId> gates;
   if (is_gated) {
@@ -141,8 +143,10 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
     flow.to =
         explicit_flow.at_switch == SwitchEnd::receives ? switch_of(explicit_flow.to) : graph_.device(explicit_flow.to);
     flow.bytes = Bytes(part(bytes, one.before + explicit_flow.units) - part(bytes, one.before));
-    flow.share = explicit_flow.share();
-    flow.limit = bundle.flow_limit * flow.share;
+    flow.weight = explicit_flow.share();
+    // Of a tree or a switch each flow passes all that its gate lets through, else the flows of a rank share it.
+    flow.share = goes_in_turn(bundle.traffic.pattern) ? flow.weight : 1.0;
+    flow.limit = bundle.flow_limit * flow.weight;
     flow.channel = bundle.traffic.group;
     flow.lane = static_cast<std::uint8_t>(bundle.traffic.group % static_cast<GroupId>(network_.spec().lanes));
     if (is_gated && one.out != nothing) flow.gate = gates[one.out];
@@ -156,6 +160,19 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
 }
 
 void PacketFabric::limit(BundleId bundle, Bandwidth rate) { network_.limit(bundle, rate); }
+
+BusiestLink PacketFabric::busiest_link(Time duration) const {
+  BusiestLink busiest;
+  if (duration <= Time::zero()) return busiest;
+  for (EdgeId edge = 0; edge < graph_.edge_count(); ++edge) {
+    const double bytes = static_cast<double>(network_.carried(edge).count());
+    if (bytes <= 0) continue;
+    const double load = bytes / (graph_.payload(edge).value() * duration.seconds());
+    if (load <= busiest.load) continue;
+    busiest = {graph_.kind(edge).name, load};
+  }
+  return busiest;
+}
 
 void PacketFabric::on_transfer_done(TransferId id) {
   const Running running = running_[id];

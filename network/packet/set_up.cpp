@@ -259,6 +259,7 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
   c.back_delay = path.back_delay;
   c.lane = paths_[path.place] * lane_count_ + (by_hop_ ? 0 : flow.lane);
   c.share = flow.share / pairs;
+  c.weight = flow.weight / pairs;
   c.gate = flow.gate;
   c.transfer = transfer;
   c.is_infiniband = path.is_infiniband;

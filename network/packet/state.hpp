@@ -145,7 +145,8 @@ struct Connection {
   std::uint32_t next = nothing;  // in the circle of ready ones
   LaneId lane = 0;               // where it is injected
   GateId gate = nothing;
-  double share = 1.0;  // of what passes the gate
+  double share = 1.0;   // of what passes the gate
+  double weight = 1.0;  // share of the transfer's limit
   TransferId transfer = 0;
   std::int64_t back_delay = 0;  // of an answer
   std::int64_t base_delay = 0;  // of a full packet there, alone

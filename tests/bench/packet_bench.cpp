@@ -79,7 +79,7 @@ void ring_all_reduce(benchmark::State& state) {
   all.members.digits = {{64, 1}};
   all.instances = {{0, {}}};
   Bundle bundle;
-  bundle.traffic = {FlowPattern::ring, 0};
+  bundle.traffic.pattern = FlowPattern::ring;
   bundle.bytes_per_flow = Bytes(64'000'000) * 126 / 64;
   bundle.first = Bytes(64'000'000) / 64;
   std::uint64_t hops = 0;

@@ -60,7 +60,7 @@ Played packet(const std::shared_ptr<const Topology>& topology, const std::vector
 
 Bundle bundle(FlowPattern pattern, Bytes bytes, Bytes first = Bytes(0)) {
   Bundle made;
-  made.traffic = {pattern, 0};
+  made.traffic.pattern = pattern;
   made.coupled = pattern != FlowPattern::pair;
   made.bytes_per_flow = bytes;
   made.first = first;
@@ -156,6 +156,20 @@ TEST(PacketFabric, OneSlowFlowHoldsBackARingInTurn) {
   };
   // Fastest flow of the ring: free of it all, or held back by the two ranks whose link is shared.
   EXPECT_GT(sent_by(200_kB).seconds(), 1.5 * sent_by(0_B).seconds());
+}
+
+TEST(PacketFabric, ADoubleTreeInTurnGoesUpAndDownItsDepth) {
+  // 8 nodes of one rank each: as long as all at once but for the way up and down.
+  const auto topology = test::topology(two_tiers, 64);
+  const std::vector<Group> groups{group({{8, 8}}, {})};
+  const Played at_once = packet(topology, groups, {bundle(FlowPattern::tree, 16_MB)});
+  const Played in_turn = packet(topology, groups, {bundle(FlowPattern::tree, 16_MB, 1_B)});
+  EXPECT_EQ(in_turn.statistics.delivered, at_once.statistics.delivered);
+  EXPECT_NEAR(in_turn.end / at_once.end, 1.0, 0.05);
+  // A packet alone goes up three edges and down three, one after the other; at once they all go together.
+  const Time one = packet(topology, groups, {bundle(FlowPattern::tree, 4096_B)}).end;
+  const Time deep = packet(topology, groups, {bundle(FlowPattern::tree, 4096_B, 1_B)}).end;
+  EXPECT_GT(deep / one, 2.0);
 }
 
 TEST(PacketFabric, AllPairsAndPairsAndTreesDeliverWhatIsAsked) {
