@@ -78,6 +78,7 @@ records: build  ## score the constants as they are, and record the errors
 
 validation-page: build setup-slow  ## docs/validation.md and its figures, from the measured tables
 	@scripts/validation_page.py $(WARPLOOM)
+	@scripts/network_page.py $(WARPLOOM)
 
 bench: setup-test  ## build and run the benchmarks; results as JSON in build/bench
 	@cmake --preset release >/dev/null

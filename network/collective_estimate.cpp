@@ -5,39 +5,15 @@
 #include <array>
 
 #include "network/collectives/moe/moe.hpp"
-#include "sim/core/engine.hpp"
+#include "network/play_plans.hpp"
 
 namespace warploom {
 
 namespace {
 
-struct Silent : BundleListener {
-  void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
-};
-
-Time play(const Network& network, const Plan& plan, Group group) {
-  Engine engine;
-  Silent listener;
-  const auto fabric = network.fabric(engine, listener);
-  std::vector<Traffic> traffic;
-  std::vector<Bundle> bundles;
-  Time latency = Time::zero();
-  for (const auto& step : plan.steps) {
-    for (const auto& bundle : step.bundles) {
-      traffic.push_back(bundle.traffic);
-      traffic.back().group = 0;
-    }
-  }
-  fabric->prepare(std::span(&group, 1), traffic);
-  for (const auto& step : plan.steps) {
-    latency += step.latency;
-    for (Bundle bundle : step.bundles) {
-      bundle.traffic.group = 0;
-      fabric->start(bundle, 0);
-    }
-    engine.run();
-  }
-  return latency + engine.now();
+PlayedCalls play(const Network& network, const Plan& plan, const Group& group) {
+  const PlannedCall alone{plan, group, Time::zero()};
+  return play_plans(network.fabric, std::span(&alone, 1));
 }
 
 Plan planned(const Network& network, const Call& call, const Group& group, const CollectiveChoice& choice) {
@@ -58,7 +34,10 @@ CollectiveEstimate estimate_chosen(const Network& network, const Call& call, con
   estimate.algorithm = plan.algorithm;
   estimate.protocol = plan.protocol;
   estimate.channels = plan.sms;
-  estimate.duration = play(network, plan, group);
+  PlayedCalls played = play(network, plan, group);
+  estimate.duration = played.durations[0];
+  estimate.packets = std::move(played.packets);
+  estimate.bottleneck = played.bottleneck;
   if (estimate.duration > Time::zero()) {
     estimate.bus_bandwidth = Bandwidth(static_cast<double>(call.bytes.count()) / estimate.duration.seconds() *
                                        bus_factor(call.kind, group.member_count()));
@@ -74,8 +53,22 @@ CollectiveEstimate estimate_collective(const Network& network, const Call& call,
     const Plan plan = network.planner->plan(call, group, option);
     const bool is_chosen = plan.algorithm == estimate.algorithm && plan.protocol == estimate.protocol;
     estimate.candidates.push_back({plan.algorithm, plan.protocol, option.library_estimate,
-                                   is_chosen ? estimate.duration : play(network, plan, group), is_chosen});
+                                   is_chosen ? estimate.duration : play(network, plan, group).durations[0], is_chosen});
   }
+  return estimate;
+}
+
+ConcurrentEstimate estimate_concurrent(const Network& network, std::span<const ConcurrentCall> calls) {
+  ConcurrentEstimate estimate;
+  std::vector<PlannedCall> planned_calls;
+  for (const ConcurrentCall& one : calls) {
+    estimate.alone.push_back(estimate_chosen(network, one.call, one.group, one.choice));
+    planned_calls.push_back({planned(network, one.call, one.group, one.choice), one.group, one.start});
+  }
+  PlayedCalls played = play_plans(network.fabric, planned_calls);
+  estimate.together = std::move(played.durations);
+  estimate.end = played.end;
+  estimate.bottleneck = std::move(played.bottleneck);
   return estimate;
 }
 
@@ -87,11 +80,14 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
     case CollectiveKind::moe_dispatch:
     case CollectiveKind::moe_combine:
       return (n - 1) / n;
     case CollectiveKind::broadcast:
     case CollectiveKind::send_recv:
+    case CollectiveKind::reduce:
       return 1;
   }
   return 1;
@@ -100,6 +96,7 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
 std::optional<CollectiveKind> collective_kind(std::string_view text) {
   constexpr std::array kinds{CollectiveKind::all_reduce,   CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
                              CollectiveKind::broadcast,    CollectiveKind::all_to_all, CollectiveKind::send_recv,
+                             CollectiveKind::reduce,       CollectiveKind::gather,     CollectiveKind::scatter,
                              CollectiveKind::moe_dispatch, CollectiveKind::moe_combine};
   for (const auto kind : kinds) {
     if (text == name(kind)) return kind;

@@ -8,21 +8,66 @@
 #include <tuple>
 #include <utility>
 
+#include "network/collectives/collnet.hpp"
 #include "network/collectives/direct_all_to_all.hpp"
+#include "network/collectives/flat_rounds.hpp"
+#include "network/collectives/hierarchical.hpp"
 #include "network/collectives/hierarchical_all_reduce.hpp"
 #include "network/collectives/moe/moe.hpp"
+#include "network/collectives/msccl_xml.hpp"
 #include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/nvls_tree_all_reduce.hpp"
+#include "network/collectives/pat.hpp"
+#include "network/collectives/pipeline.hpp"
+#include "network/collectives/pxn.hpp"
 #include "network/collectives/ring_all_gather.hpp"
 #include "network/collectives/ring_all_reduce.hpp"
 #include "network/collectives/ring_broadcast.hpp"
 #include "network/collectives/ring_reduce_scatter.hpp"
+#include "network/collectives/rooted.hpp"
+#include "network/collectives/rounds/bruck.hpp"
+#include "network/collectives/rounds/halving_doubling.hpp"
+#include "network/collectives/rounds/mesh.hpp"
+#include "network/collectives/rounds/nhr.hpp"
+#include "network/collectives/rounds/pairwise.hpp"
+#include "network/collectives/rounds/ring.hpp"
 #include "network/collectives/send_recv.hpp"
 #include "network/collectives/tree_all_reduce.hpp"
+#include "network/collectives/wishes.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
+
+namespace {
+
+constexpr auto all_reduce = CollectiveKind::all_reduce;
+constexpr auto all_gather = CollectiveKind::all_gather;
+constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
+constexpr auto all_to_all = CollectiveKind::all_to_all;
+
+// Reductions and gatherings of one algorithm.
+template <template <CollectiveKind> class Kind>
+void add_three(CollectiveRegistry& r, const std::string& name, const std::string& meaning) {
+  r.add<Kind<all_reduce>>(name + "_all_reduce", meaning);
+  r.add<Kind<all_gather>>(name + "_all_gather", meaning);
+  r.add<Kind<reduce_scatter>>(name + "_reduce_scatter", meaning);
+}
+
+template <CollectiveKind kind>
+using LockstepRing = InRounds<RingRounds, kind>;
+template <CollectiveKind kind>
+using Mesh = InRounds<MeshRounds, kind>;
+template <CollectiveKind kind>
+using HalvingDoubling = InRounds<HalvingDoublingRounds, kind>;
+template <CollectiveKind kind>
+using Nhr = InRounds<NhrRounds, kind>;
+template <CollectiveKind kind>
+using Bruck = InRounds<BruckRounds, kind>;
+template <CollectiveKind kind>
+using Hierarchical3d = Hierarchical<kind, 3>;
+
+}  // namespace
 
 CollectiveRegistry collective_registry() {
   CollectiveRegistry r;
@@ -36,11 +81,36 @@ CollectiveRegistry collective_registry() {
   r.add<RingBroadcast>("ring_broadcast", "pieces down a chain from member 0");
   r.add<SendRecv>("send_recv", "one message from member 0 to member 1");
   r.add<DirectAllToAll>("direct_all_to_all", "every rank sends to every other, all at once");
+  r.add<RingReduce>("ring_reduce", "pieces up a chain to member 0, reduced on the way");
+  r.add<DirectGather>("direct_gather", "every rank sends its part to member 0");
+  r.add<DirectScatter>("direct_scatter", "member 0 sends every rank its part");
+  r.add<CollnetDirect>("collnet_direct_all_reduce",
+                       "summed in the network's switches, one step to every card's device");
+  r.add<CollnetChain>("collnet_chain_all_reduce", "summed in the network's switches, chains inside the nodes");
+  r.add<Pat<all_gather>>("pat_all_gather", "a binomial tree for every part, messages of bounded size");
+  r.add<Pat<reduce_scatter>>("pat_reduce_scatter", "a binomial tree for every part, messages of bounded size");
+  r.add<PxnAllToAll>("pxn_all_to_all", "over NVLink to the target's rail, then along it");
+  r.add<PxnSend>("pxn_send_recv", "over NVLink to the target's rail, then along it");
+  r.add<Hierarchical<all_gather, 2>>("hierarchical_all_gather", "rings between nodes, then inside them");
+  r.add<Hierarchical<reduce_scatter, 2>>("hierarchical_reduce_scatter", "rings inside nodes, then between them");
+  r.add<Hierarchical<all_to_all, 2>>("hierarchical_all_to_all", "exchanges inside nodes, then between them");
+  add_three<Hierarchical3d>(r, "hierarchical_3d", "rings in nodes, under first switches, and beyond");
+  r.add<Hierarchical<all_to_all, 3>>("hierarchical_3d_all_to_all", "exchanges in nodes, under switches, beyond");
+  add_three<LockstepRing>(r, "lockstep_ring", "a ring in rounds, as HCCL's");
+  add_three<Mesh>(r, "mesh", "every rank sends to every other in one round");
+  r.add<Mesh<all_to_all>>("mesh_all_to_all", "every rank sends to every other in one round");
+  add_three<HalvingDoubling>(r, "halving_doubling", "partners at distance 1, 2, 4, ..");
+  add_three<Nhr>(r, "nhr", "a binomial tree for every part, near rounds large");
+  add_three<Bruck>(r, "bruck", "shifts by 1, 2, 4, ..; HCCL's NB");
+  r.add<Bruck<all_to_all>>("bruck_all_to_all", "blocks hop by 1, 2, 4, .., log2 n messages");
+  r.add<InRounds<PairwiseRounds, all_to_all>>("pairwise_all_to_all", "a partner a round");
+  add_three<Pipeline>(r, "pipeline", "a ring between nodes, its slices passed on inside meanwhile");
   return r;
 }
 
 Planner::Planner(std::shared_ptr<const Topology> topology, const LibrarySpec& library)
     : topology_(std::move(topology)), library_(library.at_version()) {
+  family_ = family_registry().make_named(library_.family);
   const CollectiveRegistry registry = collective_registry();
   for (const auto& name : registry.names()) algorithms_.push_back(registry.make_named(name));
 }
@@ -57,7 +127,12 @@ namespace {
 FlowPattern pattern_of(CollectiveKind kind, const Group& group) {
   switch (kind) {
     case CollectiveKind::broadcast:
+    case CollectiveKind::reduce:
       return FlowPattern::chain;
+    case CollectiveKind::gather:
+      return FlowPattern::gather;
+    case CollectiveKind::scatter:
+      return FlowPattern::scatter;
     case CollectiveKind::all_to_all:
     case CollectiveKind::moe_dispatch:
     case CollectiveKind::moe_combine:
@@ -100,16 +175,16 @@ GroupProfile Planner::profile(const Call& call, const Group& group) const {
 
 namespace {
 
-bool is_wanted(const std::string& wanted, std::string_view got) {
-  return wanted.empty() || wanted == "auto" || wanted == got;
-}
-
-// The first, of what the library would offer where nothing special is wanted; null where there is none.
-const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, const CollectiveChoice& choice) {
-  const bool is_free = is_wanted(choice.algorithm, "") && is_wanted(choice.protocol, "");
+// The first that is allowed, of what the library would offer or what is asked for by name; null where there is none.
+const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, CollectiveKind kind,
+                                    const CollectiveChoice& choice) {
+  const Wishes algorithms(choice.algorithm, algorithm_names());
+  const Wishes protocols(choice.protocol, protocol_names());
   const auto found = std::ranges::find_if(all, [&](const Planner::Option& option) {
-    return (option.is_offered || !is_free) && is_wanted(choice.algorithm, name(option.algorithm)) &&
-           is_wanted(choice.protocol, name(option.protocol));
+    const bool is_asked_for =
+        algorithms.asks_for(kind, name(option.algorithm)) || protocols.asks_for(kind, name(option.protocol));
+    return (option.is_offered || is_asked_for) && algorithms.allows(kind, name(option.algorithm)) &&
+           protocols.allows(kind, name(option.protocol));
   });
   return found == all.end() ? nullptr : &*found;
 }
@@ -129,6 +204,14 @@ const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, con
 }  // namespace
 
 std::vector<Planner::Option> Planner::options(const Call& call, const Group& group) const {
+  return options(call, group, false);
+}
+
+std::vector<Planner::Option> Planner::all_options(const Call& call, const Group& group) const {
+  return options(call, group, true);
+}
+
+std::vector<Planner::Option> Planner::options(const Call& call, const Group& group, bool is_all) const {
   if (is_moe(call.kind)) return {};
   require(call);
   const GroupProfile where = profile(call, group);
@@ -137,14 +220,15 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
   const Setting setting{call, group, where, *topology_, library_};
   for (const auto& algorithm : algorithms_) {
     if (algorithm->kind() != call.kind) continue;
+    const bool is_had = family_->has(setting, *algorithm);
+    if (!is_had && !is_all) continue;
     for (const Protocol protocol : all_protocols) {
       if (!algorithm->is_possible(setting, protocol)) continue;
       Option option;
       option.algorithm = algorithm->algorithm();
       option.protocol = protocol;
-      option.is_offered = algorithm->is_offered(setting, protocol);
-      if (option.algorithm != Algorithm::direct && option.algorithm != Algorithm::hierarchical)
-        option.library_estimate = library_estimate(setting, option.algorithm, protocol);
+      option.is_offered = family_->offers(setting, *algorithm, protocol);
+      if (is_had) option.library_estimate = family_->estimate(setting, *algorithm, protocol);
       option.how = algorithm.get();
       found.push_back(option);
     }
@@ -156,9 +240,47 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
   return found;
 }
 
+const Collective& Planner::file(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  auto& known = files_[path];
+  if (!known) known = load_msccl(path);
+  return *known;
+}
+
+std::optional<Planner::Option> Planner::option_of(const Call& call, const Group& group, const Collective& how) const {
+  if (how.kind() != call.kind) return std::nullopt;
+  const GroupProfile where = profile(call, group);
+  if (where.members < 2) return std::nullopt;
+  for (const Protocol protocol : all_protocols) {
+    if (!how.is_possible({call, group, where, *topology_, library_}, protocol)) continue;
+    Option option;
+    option.algorithm = how.algorithm();
+    option.protocol = protocol;
+    option.is_offered = false;
+    option.how = &how;
+    return option;
+  }
+  return std::nullopt;
+}
+
+Plan Planner::plan(const Call& call, const Group& group, const Collective& how) const {
+  require(call);
+  if (const auto option = option_of(call, group, how)) return plan(call, group, *option);
+  throw UserError(fmt::format("{} of {} ranks is not what this plan does", name(call.kind), group.member_count()),
+                  fmt::format("it is for {} of its own number of ranks", name(how.kind())));
+}
+
 Planner::Option Planner::choose(const Call& call, const Group& group, const CollectiveChoice& choice) const {
-  const auto all = options(call, group);
-  if (const Option* found = first_wanted(all, choice)) return *found;
+  if (choice.algorithm.ends_with(".xml")) {
+    require(call);
+    if (const auto option = option_of(call, group, file(choice.algorithm))) return *option;
+    throw UserError(
+        fmt::format("`{}` does not do {} of {} ranks", choice.algorithm, name(call.kind), group.member_count()));
+  }
+  const auto had = options(call, group);
+  if (const Option* found = first_wanted(had, call.kind, choice)) return *found;
+  const auto all = all_options(call, group);
+  if (const Option* found = first_wanted(all, call.kind, choice)) return *found;
   refuse_choice(call, group, choice, all);
 }
 
@@ -185,10 +307,18 @@ Plan Planner::plan(const Call& call, const Group& group) const {
     return nothing;
   }
   // What is wanted of all-reduces may not be there for other calls: then the library chooses, as NCCL does.
-  const CollectiveChoice wanted{library_.algorithm, library_.protocol};
-  const auto all = options(call, group);
-  const Option* found = first_wanted(all, wanted);
-  if (found == nullptr) found = first_wanted(all, {});
+  if (library_.algorithm.ends_with(".xml")) {
+    // As MSCCL does: its own calls go by the file, the others as ever.
+    if (const auto option = option_of(call, group, file(library_.algorithm))) return plan(call, group, *option);
+  }
+  const CollectiveChoice wanted{library_.algorithm.ends_with(".xml") ? "" : library_.algorithm, library_.protocol};
+  auto all = options(call, group);
+  const Option* found = first_wanted(all, call.kind, wanted);
+  if (found == nullptr && !Wishes(wanted.algorithm, algorithm_names()).is_free(call.kind)) {
+    all = all_options(call, group);
+    found = first_wanted(all, call.kind, wanted);
+  }
+  if (found == nullptr) found = first_wanted(all, call.kind, {});
   if (found == nullptr) refuse_choice(call, group, {}, all);
   return plan(call, group, *found);
 }

@@ -4,37 +4,79 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "network/collectives.hpp"
+#include "network/conditions.hpp"
 #include "network/fabrics.hpp"
-#include "network/topologies.hpp"
 
 namespace warploom {
+
+namespace {
+
+struct Silent : BundleListener {
+  void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
+};
+
+// What `fabric:` asks for. Is made once here, so that a mistake comes out with its place.
+FabricFactory fabric_of(const ConfigValue& fabric, const std::shared_ptr<const Topology>& topology,
+                        Diagnostics& diagnostics) {
+  const FabricRegistry registry = fabric_registry();
+  Engine engine;
+  Silent silent;
+  try {
+    registry.make(fabric, diagnostics, topology, engine, silent);
+  } catch (const UserError& error) {
+    diagnostics.error(fabric.origin(), fabric.path(), error.message(), error.hint());
+  }
+  return [topology, fabric](Engine& clock, BundleListener& listener) {
+    Diagnostics mistakes;
+    auto made = fabric_registry().make(fabric, mistakes, topology, clock, listener);
+    mistakes.throw_if_any();
+    return made;
+  };
+}
+
+std::string kind_of(const ConfigValue& fabric) {
+  if (!fabric.is_map()) return fabric.text();
+  const auto kind = fabric.find("kind");
+  return kind && kind->is_scalar() ? kind->text() : std::string();
+}
+
+}  // namespace
 
 Network make_network(const ConfigValue& network, const ConfigValue& library, std::int64_t devices,
                      Diagnostics& diagnostics) {
   Network made;
   const std::size_t before = diagnostics.error_count();
-  std::shared_ptr<const Topology> topology;
-  try {
-    topology = topology_registry().make(network, diagnostics, devices);
-  } catch (const UserError& error) {
-    diagnostics.error(network.origin(), network.path(), error.message(), error.hint());
-  }
+  const auto fabric = network.is_map() ? network.find("fabric") : std::nullopt;
+  const ConfigValue between = fabric ? network.without("fabric") : network;
+  const auto topology = devices > 0 ? make_topology(between, devices, diagnostics) : nullptr;
+  if (devices <= 0)
+    diagnostics.error(network.origin(), network.path(), fmt::format("expected at least 1 device, got {}", devices));
   const auto spec = read<LibrarySpec>(library, diagnostics);
   if (diagnostics.error_count() != before) return made;
 
+  if (fabric && !fabric->is_null()) {
+    made.fabric = fabric_of(*fabric, topology, diagnostics);
+    if (diagnostics.error_count() != before) return {};
+    made.fabric_kind = kind_of(*fabric);
+  } else {
+    made.fabric_kind = "fluid";
+    made.fabric = [topology](Engine& engine, BundleListener& listener) {
+      return fabric_registry().make_named("fluid", topology, engine, listener);
+    };
+  }
   made.topology = topology;
   made.assumptions.push_back(
-      fmt::format("network: {} of {} devices, {} used; even split over equal-cost paths; no loss, "
-                  "fair shares at once (fluid)",
-                  topology->kind(), topology->cluster_size(), topology->device_count()));
+      fmt::format("network: {} of {} devices, {} used; {}", topology->kind(), topology->cluster_size(),
+                  topology->device_count(),
+                  made.fabric_kind == "packet" ? "packets in queues, each flow on its own path"
+                                               : "even split over equal-cost paths; no loss, fair shares at once (fluid)"));
   made.assumptions.push_back(fmt::format("collectives: {}; algorithm and protocol by the library's own cost model{}",
                                          spec.name,
                                          spec.version.empty() ? "" : fmt::format(", version {}", spec.version)));
   made.planner = std::make_shared<Planner>(topology, spec);
-  made.fabric = [topology](Engine& engine, BundleListener& listener) {
-    return fabric_registry().make_named("fluid", topology, engine, listener);
-  };
   return made;
 }
 

@@ -19,11 +19,12 @@ struct Network {
   std::shared_ptr<const Topology> topology;
   std::shared_ptr<const Planner> planner;
   FabricFactory fabric;                  // each call makes the fabric of one run
+  std::string fabric_kind;               // "fluid", "packet"
   std::vector<std::string> assumptions;  // for the report
 };
 
 // `network` is the `network:` part of a cluster ({kind: rail_fat_tree, ...}), `library` its `library:` part; `devices`
-// of the cluster are used, 0 to devices - 1. Mistakes go to the diagnostics; then the pointers are null.
+// of the cluster are used, 0 to devices - 1. `network.fabric` is what moves bytes: {kind: packet, ...}; fluid without. Mistakes go to the diagnostics; then the pointers are null.
 Network make_network(const ConfigValue& network, const ConfigValue& library, std::int64_t devices,
                      Diagnostics& diagnostics);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address arithmetic that all topologies share.
+// Address arithmetic of tiers, and what all topologies share.
 #include "network/topology.hpp"
 
 #include <fmt/format.h>
 
+#include "network/graph/routing.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -13,26 +14,33 @@ void Route::add(LinkId link) {
   links_[count_++] = link;
 }
 
-Time Topology::latency(Rank from, Rank to) const {
+Time TieredTopology::latency(Rank from, Rank to) const {
   Time sum = Time::zero();
   for (const LinkId& link : route(from, to)) sum += tiers()[static_cast<std::size_t>(link.tier)].latency;
   return sum;
 }
 
-std::int64_t Topology::link_index(int tier, Rank device) const {
+double TieredTopology::cards_of_node() const {
+  if (tiers().size() < 2) return 0;
+  return static_cast<double>(node_size()) / static_cast<double>(tiers()[1].span);
+}
+
+std::int64_t TieredTopology::link_index(int tier, Rank device) const {
   const LinkTier& links = tiers()[static_cast<std::size_t>(tier)];
   const std::int64_t unit = device / links.span;
   if (links.lanes == 1) return unit;
   return unit * links.lanes + (device % node_size()) * links.lanes / node_size();
 }
 
-int Topology::meeting_tier(Rank a, Rank b) const {
+int TieredTopology::meeting_tier(Rank a, Rank b) const {
   if (same_node(a, b)) return 1;
   const int count = static_cast<int>(tiers().size());
   int tier = 2;
   while (tier < count && link_index(tier, a) != link_index(tier, b)) ++tier;
   return tier;
 }
+
+std::unique_ptr<Router> Topology::router(const NetworkGraph& graph) const { return std::make_unique<Router>(graph); }
 
 void Topology::require_rank(Rank rank) const {
   if (rank >= 0 && rank < device_count()) return;

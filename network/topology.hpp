@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What connects the devices: links that are addressed by arithmetic, and the route between any two devices.
+// What connects the devices: what planners ask of any network, and the tiers of links of those that are trees.
 //
-// A rank is a device: rank r is device r of the cluster, device r lies in node r / node_size(). Links form tiers,
-// inside first: tier 0 is the device's port into its node's switch (NVLink), tier 1 its network card, tier 2 the
-// uplinks of the first switches, and so on to the roots, which have none. A link is full duplex: `up` leads to the
-// roots, `down` from them. Assumes that an even split over equal-cost paths makes the uplinks of one switch act as one
-// link, and that switches do not block inside. Not modelled: PXN (NVLink to the device on the destination's rail first)
-// and PCIe between card and device.
+// A rank is a device: rank r is device r of the cluster, device r lies in node r / node_size(). Every topology can be
+// written out (graph()). Of the tiered ones links are addressed by arithmetic, so that they fold: tier 0 is the
+// device's port into its node's switch (NVLink), tier 1 its network card, tier 2 the uplinks of the first switches, and
+// so on to the roots, which have none. A link is full duplex: `up` leads to the roots, `down` from them. Tiers assume
+// that an even split over equal-cost paths makes the uplinks of one switch act as one link, and that switches do not
+// block inside. Not modelled by tiers: PXN (NVLink to the device on the destination's rail first) and PCIe between card
+// and device.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "network/graph/graph.hpp"
+#include "network/graph/routing_policy.hpp"
 #include "sim/core/units.hpp"
 #include "sim/work/group.hpp"
 
@@ -70,6 +75,9 @@ struct TierSummary {
   double oversubscription = 0;  // down rate over up rate; 0 at the roots
 };
 
+class Router;
+class TieredTopology;
+
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -77,27 +85,59 @@ class Topology {
   virtual std::string_view kind() const = 0;
   virtual std::int64_t cluster_size() const = 0;  // devices that there are
   virtual std::int64_t device_count() const = 0;  // devices that the job uses: 0 .. device_count() - 1
-  virtual std::int64_t node_size() const = 0;     // devices that share a node's switch
-  virtual std::span<const LinkTier> tiers() const = 0;
+  virtual std::int64_t node_size() const = 0;     // devices of a node: those that reach each other without a card
 
-  // Empty from a device to itself. Throws UserError for a rank outside the job.
-  virtual Route route(Rank from, Rank to) const = 0;
+  // What a device gets into its node at most, one way, all its links together: payload.
+  virtual Bandwidth port() const = 0;
+  // What a card gets out of the node, one way: payload. Zero where nothing is outside.
+  virtual Bandwidth card() const = 0;
+  // Cards of a node as its devices see them: those beyond one a device are bonded.
+  virtual double cards_of_node() const = 0;
 
-  // Of the links on the route.
-  Time latency(Rank from, Rank to) const;
+  // Of the links on the shortest way. Throws UserError for a rank outside the job.
+  virtual Time latency(Rank from, Rank to) const = 0;
+  // Moving both ends by a multiple of it changes no latency.
+  virtual std::int64_t period() const = 0;
+
+  // The devices in use and what joins them, written out. Throws UserError where that is too much.
+  virtual NetworkGraph graph() const = 0;
+  // Ways through graph(), as this topology routes; keeps a reference to it.
+  virtual std::unique_ptr<Router> router(const NetworkGraph& graph) const;
+  // How flows choose among its ways, and what others take of each edge of graph() (empty: nothing).
+  virtual RoutingSpec routing() const { return {}; }
+  virtual std::vector<double> background() const { return {}; }
+  // The tiers of its links; null where they form no tree.
+  virtual const TieredTopology* tiered() const { return nullptr; }
+
   bool same_node(Rank a, Rank b) const { return a / node_size() == b / node_size(); }
-  // The link of a tier that leads from a device towards the roots.
-  std::int64_t link_index(int tier, Rank device) const;
-  // The first tier whose links a flow between the two does not need: 1 inside a node, 2 under one switch, and so on.
-  int meeting_tier(Rank a, Rank b) const;
   // Throws UserError that says which ranks there are.
   void require_rank(Rank rank) const;
 
   // Data-sheet rates of the whole cluster.
   virtual Bandwidth injection() const = 0;  // all devices' network cards, one way
-  virtual Bandwidth bisection() const = 0;  // between two halves cut at the roots, one way
-  virtual int diameter() const = 0;         // links on the longest route
+  virtual Bandwidth bisection() const = 0;  // between two halves, one way
+  virtual int diameter() const = 0;         // links on the longest shortest way, from device to device
+};
+
+class TieredTopology : public Topology {
+ public:
+  const TieredTopology* tiered() const override { return this; }
+  virtual std::span<const LinkTier> tiers() const = 0;
+
+  // Empty from a device to itself. Throws UserError for a rank outside the job.
+  virtual Route route(Rank from, Rank to) const = 0;
   virtual std::span<const TierSummary> summary() const = 0;
+
+  Bandwidth port() const override { return tiers()[0].payload(); }
+  Bandwidth card() const override { return tiers().size() > 1 ? tiers()[1].payload() : Bandwidth{0}; }
+  double cards_of_node() const override;
+  Time latency(Rank from, Rank to) const override;
+  std::int64_t period() const override { return tiers().back().span; }
+
+  // The link of a tier that leads from a device towards the roots.
+  std::int64_t link_index(int tier, Rank device) const;
+  // The first tier whose links a flow between the two does not need: 1 inside a node, 2 under one switch, and so on.
+  int meeting_tier(Rank a, Rank b) const;
 };
 
 }  // namespace warploom

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "network/conditions.hpp"
 #include "sim/core/config.hpp"
 #include "workloads/cluster.hpp"
 #include "workloads/device_lookup.hpp"
@@ -35,6 +36,21 @@ FoundNetwork load_network(const std::string& cluster, std::int64_t devices, cons
   found.known.insert(found.known.end(), spec.device.aliases.begin(), spec.device.aliases.end());
   if (!diagnostics.has_errors()) found.network = make_network(spec.network, spec.library, devices, diagnostics);
   if (!diagnostics.has_errors() && spec.timer.is_map()) spec.timer.mark_all_read();
+  if (!diagnostics.has_errors()) report_unread(config, diagnostics);
+  diagnostics.throw_if_any();
+  return found;
+}
+
+FoundTopology load_topology(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides,
+                            const Library& library) {
+  const ConfigValue config = load_config(path_of(cluster, library), overrides, library);
+  Diagnostics diagnostics;
+  const auto spec = read<ClusterSpec>(config, diagnostics);
+  FoundTopology found;
+  found.name = spec.name;
+  if (!diagnostics.has_errors()) found.topology = make_topology(spec.network, devices, diagnostics);
+  if (spec.library.is_map()) spec.library.mark_all_read();
+  if (spec.timer.is_map()) spec.timer.mark_all_read();
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);
   diagnostics.throw_if_any();
   return found;

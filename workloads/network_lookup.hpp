@@ -26,6 +26,16 @@ FoundNetwork load_network(const std::string& cluster, std::int64_t devices,
                           const std::vector<std::string>& overrides = {},
                           const Library& library = Library::from_environment());
 
+struct FoundTopology {
+  std::string name;
+  std::shared_ptr<const Topology> topology;
+};
+
+// Its topology alone; all devices of the cluster for `devices` 0.
+FoundTopology load_topology(const std::string& cluster, std::int64_t devices,
+                            const std::vector<std::string>& overrides = {},
+                            const Library& library = Library::from_environment());
+
 // The device of its nodes by its library name; empty: not of the library. A cloud's cluster stands for machines
 // (`p5.48xlarge`), so that its device has to say who it is.
 std::string device_of(const FoundNetwork& found, const Library& library);

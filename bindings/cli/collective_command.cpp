@@ -2,6 +2,8 @@
 // `warploom collective OPERATION`: one collective alone on a cluster.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include "bindings/cli/command.hpp"
@@ -9,6 +11,8 @@
 #include "bindings/report/collective_report.hpp"
 #include "network/collective_estimate.hpp"
 #include "network/collectives/moe/moe.hpp"
+#include "network/collectives/rank_list.hpp"
+#include "network/fabrics.hpp"
 #include "sim/core/text.hpp"
 #include "sim/core/units.hpp"
 #include "workloads/network_lookup.hpp"
@@ -22,7 +26,9 @@ struct CollectiveArguments {
   std::string operation;
   std::string cluster;
   std::int64_t gpus = 0;
+  std::string ranks;
   std::string bytes;
+  std::string fabric;
   CollectiveChoice choice;
   MoeArguments moe;
   std::vector<std::string> overrides;
@@ -32,7 +38,8 @@ struct CollectiveArguments {
 
 const std::vector<std::string>& operations() {
   static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                                 "all_to_all", "send_recv",  "moe_dispatch",   "moe_combine"};
+                                                 "all_to_all", "send_recv",  "reduce",         "gather",
+                                                 "scatter",    "moe_dispatch", "moe_combine"};
   return names;
 }
 
@@ -46,6 +53,63 @@ Bytes bytes_of(const std::string& text) {
                   "write it with a unit: B, kB, MB, GB, KiB, MiB, GiB");
 }
 
+constexpr std::size_t most_listed = 1 << 20;
+
+// "0-7,16,24": ranks in the order of the group's members.
+std::vector<Rank> ranks_of(const std::string& text) {
+  const auto refuse = [](std::string_view part) {
+    throw UserError("`--ranks`: expected ranks such as `0-7,16,24`, got " + warploom::quoted(part));
+  };
+  const auto number = [&](std::string_view digits) {
+    std::int64_t value = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < 0) refuse(digits);
+    return value;
+  };
+  std::vector<Rank> ranks;
+  for (const std::string_view part : split(text, ',')) {
+    const std::string_view entry = trim(part);
+    const std::size_t dash = entry.find('-');
+    const std::int64_t first = number(entry.substr(0, dash));
+    const std::int64_t last = dash == std::string_view::npos ? first : number(entry.substr(dash + 1));
+    if (last < first) refuse(entry);
+    if (static_cast<std::size_t>(last - first) + ranks.size() >= most_listed)
+      throw UserError(fmt::format("`--ranks`: more than {} ranks", most_listed), "use `--gpus N` for the first N");
+    for (Rank rank = first; rank <= last; ++rank) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+struct Members {
+  Group group;
+  std::int64_t devices = 0;  // of the cluster that there must be
+};
+
+Members members_of(const CollectiveArguments& arguments) {
+  if (arguments.ranks.empty()) {
+    if (arguments.gpus < 2)
+      throw UserError("`warploom collective` needs at least two devices: `--gpus N`", "or `--ranks 0-7,16,24`");
+    return {first_ranks(arguments.gpus), arguments.gpus};
+  }
+  const std::vector<Rank> ranks = ranks_of(arguments.ranks);
+  if (ranks.size() < 2) throw UserError("`--ranks` names one device; a collective needs two");
+  if (arguments.gpus > 0 && arguments.gpus != static_cast<std::int64_t>(ranks.size()))
+    throw UserError(fmt::format("`--gpus {}` and {} ranks in `--ranks`", arguments.gpus, ranks.size()),
+                    "leave `--gpus` out");
+  try {
+    return {group_of_ranks(ranks), *std::ranges::max_element(ranks) + 1};
+  } catch (const UserError& error) {
+    throw UserError("`--ranks`: " + error.message(), error.hint());
+  }
+}
+
+// With the fabric that is asked for instead of the cluster's own.
+std::vector<std::string> overrides_of(const CollectiveArguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.fabric.empty()) overrides.push_back("network.fabric.kind=" + arguments.fabric);
+  return overrides;
+}
+
 void estimate(const CollectiveArguments& arguments, Session& session) {
   if (arguments.operation.empty()) {
     throw UserError("`warploom collective` needs an operation", "one of " + join(operations()));
@@ -54,7 +118,8 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
     throw UserError("`warploom collective` needs a cluster: `--cluster CLUSTER`",
                     "such as `--cluster dgx_h100`; `warploom list clusters` shows all");
   }
-  if (arguments.gpus < 2) throw UserError("`warploom collective` needs at least two devices: `--gpus N`");
+  const Members members = members_of(arguments);
+  const std::int64_t ranks = members.group.member_count();
   const CollectiveKind kind = *collective_kind(arguments.operation);
   Call call;
   call.kind = kind;
@@ -65,22 +130,25 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
     throw UserError(fmt::format("`--bytes` says nothing of {}", arguments.operation),
                     "its bytes follow from `--tokens`, `--hidden`, `--top-k` and `--experts`");
   }
-  const FoundNetwork found = load_network(arguments.cluster, arguments.gpus, arguments.overrides);
+  const FoundNetwork found = load_network(arguments.cluster, members.devices, overrides_of(arguments));
   if (is_moe(kind) && !(arguments.choice.algorithm.empty() && arguments.choice.protocol.empty())) {
-    throw UserError(fmt::format("`--algorithm` and `--protocol` say nothing of {}", arguments.operation),
+    throw UserError(fmt::format("`--algo` and `--proto` say nothing of {}", arguments.operation),
                     "`--kind` says which kernels do it");
   }
-  if (is_moe(kind)) call = arguments.moe.call(kind, arguments.gpus, found);
+  if (is_moe(kind)) call = arguments.moe.call(kind, ranks, found);
   CollectiveReport report;
   report.call = call;
   report.cluster = found.name;
-  report.ranks = arguments.gpus;
-  report.has_explanation = arguments.explain && !is_moe(kind);  // those are what was asked for
-  report.estimate = estimate_collective(found.network, call, first_ranks(arguments.gpus), arguments.choice);
-  const bool in_a_node = arguments.gpus <= found.network.topology->node_size();
+  report.ranks = ranks;
+  report.fabric = found.network.fabric_kind;
+  report.has_explanation = arguments.explain && !is_moe(kind);  // nothing else was asked for
+  report.estimate = arguments.explain
+                        ? estimate_collective(found.network, call, members.group, arguments.choice)
+                        : estimate_chosen(found.network, call, members.group, arguments.choice);
+  const bool in_a_node = members.devices <= found.network.topology->node_size();
   const Library library = Library::from_environment();
   const std::string device = device_of(found, library);
-  if (const auto band = collective_band(call, device, arguments.gpus, in_a_node, ErrorBands::load(library)))
+  if (const auto band = collective_band(call, device, ranks, in_a_node, ErrorBands::load(library)))
     report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
@@ -91,7 +159,8 @@ void add_collective(CLI::App& root, Action& action) {
   CLI::App* command =
       add_command(root, "collective", "predict one collective alone on a cluster, and how the library does it",
                   {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
-                   "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json"});
+                   "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json",
+                   "warploom collective all_reduce --cluster dgx_h100 --ranks 0,8,16,24 --bytes 64MiB --fabric packet"});
   const auto arguments = std::make_shared<CollectiveArguments>();
   set_choices(command->add_option("OPERATION", arguments->operation, "what is done")->type_name("OPERATION"),
               operations());
@@ -100,18 +169,26 @@ void add_collective(CLI::App& root, Action& action) {
       command, "--gpus", [arguments](std::int64_t value) { arguments->gpus = value; },
       "how many devices take part, from the first on");
   command
+      ->add_option("--ranks", arguments->ranks,
+                   "which devices take part, in the order of the members, instead: 0-7,16-23")
+      ->type_name("LIST");
+  command
       ->add_option("--bytes", arguments->bytes,
                    "the full buffer of one rank, as nccl-tests counts it, with its unit: 256MiB")
       ->type_name("SIZE");
   command
-      ->add_option("--algorithm", arguments->choice.algorithm,
-                   "instead of the library's choice (as NCCL_ALGO): ring, "
-                   "tree, nvls, ...")
+      ->add_option("--algo,--algorithm", arguments->choice.algorithm,
+                   "instead of the library's choice (as NCCL_ALGO): ring, tree, nvls, ..., or an MSCCL file: plan.xml")
       ->type_name("NAME");
   set_choices(
-      command->add_option("--protocol", arguments->choice.protocol, "instead of the library's choice (as NCCL_PROTO)")
+      command->add_option("--proto,--protocol", arguments->choice.protocol, "instead of the library's choice (as NCCL_PROTO)")
           ->type_name("NAME"),
       {"ll", "ll128", "simple"});
+  set_choices(command
+                  ->add_option("--fabric", arguments->fabric,
+                               "what moves the bytes: fair shares, or packets in queues with their statistics")
+                  ->type_name("KIND"),
+              fabric_registry().names());
   add_moe_arguments(command, arguments->moe);
   add_overrides(command, arguments->overrides);
   add_flag(command, "--explain", arguments->explain, "list what the library could have done");

@@ -37,6 +37,76 @@ std::string candidates_in_words(const CollectiveReport& report) {
   return "\nWhat the library could do (* is its choice, by its own estimate)\n" + table.to_string();
 }
 
+std::string packets_in_words(const PacketStatistics& p) {
+  std::string text = fmt::format(
+      "\nPackets: {} hops; {} marks, {} drops, {} resent; {} pauses ({}), {} waits for credits ({}); {} ECMP "
+      "collisions\nFlows: {}, mean {}, 99% within {}, last {}\n",
+      p.packet_hops, p.marks, p.drops, to_string(p.resent), p.pauses, to_string(p.paused), p.stalls,
+      to_string(p.stalled), p.collisions, p.flows, to_string(p.mean_completion), to_string(p.tail_completion),
+      to_string(p.last_completion));
+  TextTable table({"fullest queues", "most", "mean", "load", "marks", "drops", "paused", "without credits", "flows"});
+  table.align_left(0);
+  for (const QueueStatistics& queue : p.queues) {
+    table.add({queue.name, to_string(queue.most_queued), to_string(queue.mean_queued),
+               fmt::format("{:.0f}%", 100 * queue.utilisation), std::to_string(queue.marks),
+               std::to_string(queue.drops), to_string(queue.paused), to_string(queue.stalled),
+               std::to_string(queue.flows)});
+  }
+  return text + "\n" + table.to_string();
+}
+
+Json queue_json(const QueueStatistics& queue) {
+  return {{"link", queue.name},
+          {"kind", queue.kind},
+          {"throughput_gb_per_s", queue.throughput / 1e9},
+          {"utilisation", queue.utilisation},
+          {"bytes", queue.bytes.count()},
+          {"most_queued_bytes", queue.most_queued.count()},
+          {"mean_queued_bytes", queue.mean_queued.count()},
+          {"ecn_marks", queue.marks},
+          {"drops", queue.drops},
+          {"pauses", queue.pauses},
+          {"paused_us", queue.paused.microseconds()},
+          {"credit_stalls", queue.stalls},
+          {"credit_stalled_us", queue.stalled.microseconds()},
+          {"flows", queue.flows}};
+}
+
+Json packets_json(const PacketStatistics& p) {
+  Json json = {{"time_us", p.time.microseconds()},
+               {"packet_hops", p.packet_hops},
+               {"flows", p.flows},
+               {"asked_bytes", p.asked.count()},
+               {"delivered_bytes", p.delivered.count()},
+               {"resent_bytes", p.resent.count()},
+               {"ecn_marks", p.marks},
+               {"drops", p.drops},
+               {"pauses", p.pauses},
+               {"paused_us", p.paused.microseconds()},
+               {"credit_stalls", p.stalls},
+               {"credit_stalled_us", p.stalled.microseconds()},
+               {"congestion_notifications", p.notifications},
+               {"ecmp_collisions", p.collisions},
+               {"most_queued_bytes", p.most_queued.count()},
+               {"mean_completion_us", p.mean_completion.microseconds()},
+               {"tail_completion_us", p.tail_completion.microseconds()},
+               {"last_completion_us", p.last_completion.microseconds()}};
+  json["queues"] = Json::array();
+  for (const QueueStatistics& queue : p.queues) json["queues"].push_back(queue_json(queue));
+  json["slowest_flows"] = Json::array();
+  for (const SlowFlow& flow : p.slowest) {
+    json["slowest_flows"].push_back({{"from", flow.from},
+                                     {"to", flow.to},
+                                     {"bytes", flow.bytes.count()},
+                                     {"duration_us", flow.duration.microseconds()},
+                                     {"throughput_gb_per_s", flow.throughput / 1e9},
+                                     {"resent_bytes", flow.resent.count()},
+                                     {"ecn_marks", flow.marks},
+                                     {"drops", flow.drops}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_text(const CollectiveReport& report) {
@@ -48,9 +118,12 @@ std::string to_text(const CollectiveReport& report) {
   table.add({"algorithm", e.algorithm});
   table.add({"protocol", fmt::format("{}, {} channels", e.protocol, e.channels)});
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
+  if (!e.bottleneck.name.empty())
+    table.add({"busiest link", fmt::format("{}, {:.0f}% of the time's bytes", e.bottleneck.name, 100 * e.bottleneck.load)});
   std::string text = fmt::format("{} of {} over {} devices of {}\n", name(report.call.kind),
                                  to_string(report.call.bytes), report.ranks, report.cluster) +
                      table.lines();
+  if (e.packets) text += packets_in_words(*e.packets);
   if (report.has_explanation) text += candidates_in_words(report);
   return text;
 }
@@ -68,6 +141,11 @@ std::string to_json(const CollectiveReport& report) {
   json["protocol"] = e.protocol;
   json["channels"] = e.channels;
   json["busbw_gb_per_s"] = gb_per_s(e.bus_bandwidth);
+  json["algbw_gb_per_s"] = e.duration > Time::zero() ? gb_per_s(report.call.bytes / e.duration) : 0.0;
+  json["bottleneck"] = nullptr;
+  if (!e.bottleneck.name.empty()) json["bottleneck"] = {{"link", e.bottleneck.name}, {"load", e.bottleneck.load}};
+  json["fabric"] = report.fabric;
+  if (e.packets) json["packets"] = packets_json(*e.packets);
   json["error_band"] = band_json(report.band, e.duration);
   if (report.has_explanation) {
     json["candidates"] = Json::array();

@@ -16,6 +16,7 @@ struct CollectiveReport {
   Call call;
   std::string cluster;
   std::int64_t ranks = 0;
+  std::string fabric;  // "fluid", "packet"
   CollectiveEstimate estimate;
   std::optional<PredictionBand> band;
   bool has_explanation = false;

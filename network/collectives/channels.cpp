@@ -13,6 +13,14 @@ constexpr std::int64_t least_threads = 96;
 
 }  // namespace
 
+RingGraph split_channels(RingGraph graph, const TunerSpec& tuner) {
+  const bool is_split =
+      graph.channel_rate.value() >= tuner.split_above.value() ||
+      (graph.channels <= 4 && graph.channel_rate.value() >= 25e9);  // few channels are split at 25 GB/s already
+  if (is_split && graph.channels > 0) return {graph.channels * 2, graph.channel_rate / 2};
+  return graph;
+}
+
 RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
   RingGraph best;
   for (const Bandwidth speed : library.tuner.speeds) {
@@ -21,17 +29,13 @@ RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
     if (speed.value() * static_cast<double>(count) > best.bus().value() * (1 + 1e-9)) best = {count, speed};
   }
   if (best.channel_rate.value() <= 0) return {std::max(library.node_channels, 24) / 2, port / 12};
-  const bool is_split =
-      best.channel_rate.value() >= library.tuner.split_above.value() ||
-      (best.channels <= 4 && best.channel_rate.value() >= 25e9);  // few channels are split at 25 GB/s already
-  if (is_split) best = {best.channels * 2, best.channel_rate / 2};
-  return best;
+  return split_channels(best, library.tuner);
 }
 
 std::int64_t most_channels(const Setting& setting) {
   if (!setting.profile.in_node()) return setting.library.network_channels;
   if (setting.library.node_channels > 0) return setting.library.node_channels;
-  return 2 * search_rings(setting.topology.tiers()[0].payload(), setting.library).channels;
+  return 2 * search_rings(setting.topology.port(), setting.library).channels;
 }
 
 ChannelUse channels_for(Bytes bytes, std::int64_t most, const ProtocolSpec& protocol, std::int64_t ranks) {

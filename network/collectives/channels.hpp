@@ -20,6 +20,9 @@ struct RingGraph {
   Bandwidth bus() const { return channel_rate * channels; }
 };
 
+// Fast channels as two of half their rate.
+RingGraph split_channels(RingGraph graph, const TunerSpec& tuner);
+
 RingGraph search_rings(Bandwidth port, const LibrarySpec& library);
 
 // SMs of a ring or tree that all data fills.

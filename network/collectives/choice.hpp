@@ -10,13 +10,36 @@
 
 namespace warploom {
 
-enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, hierarchical, direct };
+enum class Algorithm : std::uint8_t {
+  ring,
+  tree,
+  nvls,
+  nvls_tree,
+  hierarchical,
+  direct,
+  hierarchical_3d,
+  halving_doubling,
+  bruck,
+  pairwise,
+  mesh,
+  nhr,
+  pipeline,
+  pat,
+  collnet_direct,
+  collnet_chain,
+  pxn,
+  msccl,  // a plan from a file
+};
+inline constexpr std::array<std::string_view, 18> algorithm_name_list{
+    "ring",  "tree",     "nvls", "nvls_tree", "hierarchical", "direct", "hierarchical_3d", "halving_doubling",
+    "bruck", "pairwise", "mesh", "nhr",       "pipeline",     "pat",    "collnet_direct",  "collnet_chain",
+    "pxn",   "msccl"};
 constexpr std::string_view name(Algorithm algorithm) {
-  constexpr std::array<std::string_view, 6> names{"ring", "tree", "nvls", "nvls_tree", "hierarchical", "direct"};
-  return names[static_cast<std::size_t>(algorithm)];
+  return algorithm_name_list[static_cast<std::size_t>(algorithm)];
 }
+// Those that can be asked for by name.
 inline std::vector<std::string> algorithm_names() {
-  return {"ring", "tree", "nvls", "nvls_tree", "hierarchical", "direct"};
+  return {algorithm_name_list.begin(), algorithm_name_list.end() - 1};
 }
 
 enum class Protocol : std::uint8_t { ll, ll128, simple };
@@ -29,8 +52,8 @@ inline std::vector<std::string> protocol_names() { return {"ll", "ll128", "simpl
 
 // What the user wants instead of the library's choice (NCCL_ALGO, NCCL_PROTO); empty: the library chooses.
 struct CollectiveChoice {
-  std::string algorithm;  // "ring", "tree", "nvls", "nvls_tree", "hierarchical", "direct"
-  std::string protocol;   // "ll", "ll128", "simple"
+  std::string algorithm;  // "ring", or a list of wishes (wishes.hpp)
+  std::string protocol;   // "ll", "ll128", "simple", or such a list
 };
 
 }  // namespace warploom

@@ -43,6 +43,8 @@ struct Setting {
   std::int64_t ranks() const { return profile.members; }
 };
 
+class RoundAlgorithm;
+
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -55,6 +57,8 @@ class Collective {
   // Of a group of two members at least.
   virtual Plan plan(const Setting& setting, Protocol protocol) const = 0;
   virtual Schedule schedule(int ranks) const = 0;
+  // What it does in lockstep, if it is no more than that (rounds/round_algorithm.hpp); else null.
+  virtual const RoundAlgorithm* rounds() const { return nullptr; }
 };
 
 }  // namespace warploom

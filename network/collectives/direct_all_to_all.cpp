@@ -16,7 +16,7 @@ bool DirectAllToAll::is_offered(const Setting& setting, Protocol protocol) const
 
 Plan DirectAllToAll::plan(const Setting& setting, Protocol protocol) const {
   const std::int64_t n = setting.ranks();
-  return peer_plan(setting, protocol, {FlowPattern::all_pairs, setting.call.bytes / n, n - 1});
+  return peer_plan(setting, protocol, {FlowPattern::all_pairs, setting.call.bytes / n, n - 1, true});
 }
 
 // Chunk i n + j is what rank i has for rank j.

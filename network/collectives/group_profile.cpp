@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "network/collectives/rank_list.hpp"
 #include "network/fabrics/flows.hpp"
 #include "sim/core/errors.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 void require_ranks(const Group& group, const Topology& topology) {
   if (group.members.size() < 1 || group.instance_count() < 1) throw UserError("a communication group without members");
+  require_distinct(group.members, group.instances.front().base);
   Rank low = group.members.base;
   Rank high = group.members.base;
   for (const auto& digit : group.members.digits) ((digit.stride < 0) ? low : high) += (digit.count - 1) * digit.stride;
@@ -106,7 +108,7 @@ GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology&
   profile.members = group.member_count();
   if (profile.members == 1) return profile;
   const TrafficShape shape(pattern, group, topology);
-  const std::int64_t widest = topology.tiers().back().span;  // shifting by whole top units changes no hop
+  const std::int64_t widest = topology.period();
   std::optional<GroupProfile> first;
   for (const auto& instances : group.instances) {
     for (Box box : normal_boxes(instances.base, instances.digits)) {

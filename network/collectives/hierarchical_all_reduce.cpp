@@ -19,12 +19,11 @@ Plan HierarchicalAllReduce::plan(const Setting& setting, Protocol chosen) const 
   const std::int64_t in_node = profile.least_in_node;
   const std::int64_t nodes = profile.nodes;
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
-  const auto tiers = setting.topology.tiers();
   const Bytes inner = setting.call.bytes * (in_node - 1) / in_node * protocol.wire_bytes;
-  const Bandwidth port = tiers[0].payload() * (protocol.efficiency * protocol.wire_bytes);
+  const Bandwidth port = setting.topology.port() * (protocol.efficiency * protocol.wire_bytes);
   const Bundle rails =
       bundle_of(setting, FlowPattern::rails, setting.call.bytes * (2 * (nodes - 1)) / nodes * protocol.wire_bytes,
-                tiers[1].payload() * (protocol.network_efficiency * protocol.wire_bytes * cards_of(setting)));
+                setting.topology.card() * (protocol.network_efficiency * protocol.wire_bytes * cards_of(setting)));
   const Bundle ports = bundle_of(setting, FlowPattern::ports, inner, port);
 
   Plan plan;

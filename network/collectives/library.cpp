@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "network/collectives/choice.hpp"
+#include "network/collectives/families.hpp"
+#include "network/collectives/wishes.hpp"
 #include "sim/core/text.hpp"
 
 namespace warploom {
@@ -61,8 +63,22 @@ void LibrarySpec::check(const LibrarySpec& spec, const ConfigValue& at, Diagnost
     diagnostics.error(at.origin(), at.path_of(key), fmt::format("expected one of {}, got {}", join(all), quoted(got)),
                       suggestion(got, all));
   };
-  expect_name("algorithm", spec.algorithm, algorithm_names());
-  expect_name("protocol", spec.protocol, protocol_names());
+  const auto expect_wishes = [&](const char* key, const std::string& got, const std::vector<std::string>& known) {
+    if (got.find_first_of(",;:^") == std::string::npos) return expect_name(key, got, known);
+    try {
+      Wishes(got, known);
+    } catch (const UserError& error) {
+      diagnostics.error(at.origin(), at.path_of(key), error.message(), error.hint());
+    }
+  };
+  if (!spec.algorithm.ends_with(".xml")) expect_wishes("algorithm", spec.algorithm, algorithm_names());
+  expect_wishes("protocol", spec.protocol, protocol_names());
+  const auto families = family_registry().names();
+  if (std::ranges::find(families, spec.family) == families.end()) {
+    diagnostics.error(at.origin(), at.path_of("family"),
+                      fmt::format("expected one of {}, got {}", join(families), quoted(spec.family)),
+                      suggestion(spec.family, families));
+  }
   const auto expect_version = [&](const char* key, const std::string& got) {
     if (got.empty() || is_version(got)) return;
     diagnostics.error(at.origin(), at.path_of(key),
@@ -79,6 +95,7 @@ LibrarySpec LibrarySpec::at_version() const {
     if (!is_version_at_least(version, change.since)) continue;
     if (change.ll128) made.ll128.enabled = *change.ll128;
     if (change.peer_ll_bytes) made.peer.ll_bytes = *change.peer_ll_bytes;
+    if (change.peer_channel_rate) made.peer.simple.channel_rate = *change.peer_channel_rate;
   }
   return made;
 }

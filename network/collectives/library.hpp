@@ -71,6 +71,7 @@ struct NvlsSpec {
   int channels = 16;
   Bytes chunk{131'072};
   Time step = Time::zero();
+  Time small_step = Time::zero();
   double efficiency = 1.0;
   double fill = 2.0;
   double tree_rate = 1.0;
@@ -81,6 +82,9 @@ struct NvlsSpec {
         field("channels", &NvlsSpec::channels, "channels, one SM each").optional().in(1, 1024),
         field("chunk", &NvlsSpec::chunk, "bytes of a head's step in a channel, at most").optional().positive(),
         field("step", &NvlsSpec::step, "fixed time of a step").optional(),
+        field("small_step", &NvlsSpec::small_step,
+              "more than that, of a step whose chunk is below 64 KiB, what the threads move in one round")
+            .optional(),
         field("efficiency", &NvlsSpec::efficiency, "rate of a step over what the node port can carry")
             .optional()
             .in(0.01, 1),
@@ -95,6 +99,7 @@ struct NvlsSpec {
 struct PeerProtocolSpec {
   Time base = Time::zero();
   double efficiency = 1.0;
+  Bandwidth channel_rate{0};
   double fill = 0;
 
   static auto fields() {
@@ -103,9 +108,10 @@ struct PeerProtocolSpec {
         field("efficiency", &PeerProtocolSpec::efficiency, "payload rate of a device over what the node port can carry")
             .optional()
             .in(0.001, 1),
-        field("fill", &PeerProtocolSpec::fill, "chunks of the slowest link that are not overlapped")
-            .optional()
-            .in(0, 64));
+        field("channel_rate", &PeerProtocolSpec::channel_rate,
+              "payload rate of one channel's threads, the copy to oneself included; 0: the link binds")
+            .optional(),
+        field("fill", &PeerProtocolSpec::fill, "chunks of every message that are not overlapped").optional().in(0, 64));
   }
 };
 
@@ -114,7 +120,7 @@ struct PeerSpec {
   PeerProtocolSpec simple;
   Bytes ll_bytes{524'288};  // of one message, at most, under LL
   Bytes chunk{524'288};     // of a channel
-  int channels = 8;         // of a message, at most
+  int channels = 32;        // of all messages together; a message has all, halved while a channel had more than four
 
   static auto fields() {
     return field_list(
@@ -122,7 +128,52 @@ struct PeerSpec {
         field("simple", &PeerSpec::simple, "large messages").optional(),
         field("ll_bytes", &PeerSpec::ll_bytes, "largest message under the low-latency protocol").optional(),
         field("chunk", &PeerSpec::chunk, "bytes that a channel sends at once").optional().positive(),
-        field("channels", &PeerSpec::channels, "channels of a message, one SM each").optional().in(1, 1024));
+        field("channels", &PeerSpec::channels, "channels of all messages together, one SM each")
+            .optional()
+            .in(1, 1024));
+  }
+};
+
+// Reductions in the network's switches (collnet.hpp). Latencies: NCCL 2.30.7 src/graph/tuning.cc, hwLat of CollNet.
+struct CollnetSpec {
+  bool enabled = false;
+  Time hop = Time::picoseconds(3'700'000);
+  Time network_hop = Time::picoseconds(31'000'000);
+  Time chain_hop = Time::picoseconds(2'800'000);
+  Time chain_network_hop = Time::picoseconds(30'000'000);
+
+  static auto fields() {
+    return field_list(
+        field("enabled", &CollnetSpec::enabled, "whether the switches can add (SHARP) and the library uses it")
+            .optional(),
+        field("hop", &CollnetSpec::hop, "direct: a step inside a node").optional(),
+        field("network_hop", &CollnetSpec::network_hop, "direct: through the switches and back").optional(),
+        field("chain_hop", &CollnetSpec::chain_hop, "chain: a step inside a node").optional(),
+        field("chain_network_hop", &CollnetSpec::chain_network_hop, "chain: through the switches and back").optional());
+  }
+};
+
+// What a level of the network is given (HCCL_ALGO).
+enum class LevelAlgorithm : std::uint8_t { none, ring, mesh, halving_doubling, nhr, nb };
+template <>
+struct EnumNames<LevelAlgorithm> {
+  static constexpr std::pair<LevelAlgorithm, std::string_view> values[] = {
+      {LevelAlgorithm::none, "none"}, {LevelAlgorithm::ring, "ring"},
+      {LevelAlgorithm::mesh, "mesh"}, {LevelAlgorithm::halving_doubling, "halving_doubling"},
+      {LevelAlgorithm::nhr, "nhr"},   {LevelAlgorithm::nb, "nb"}};
+};
+
+struct LevelsSpec {
+  LevelAlgorithm node = LevelAlgorithm::none;
+  LevelAlgorithm beyond = LevelAlgorithm::none;
+
+  static auto fields() {
+    return field_list(
+        field("node", &LevelsSpec::node,
+              "inside a node, of calls between nodes (HCCL_ALGO level0); `none`: one algorithm over all ranks")
+            .optional(),
+        field("beyond", &LevelsSpec::beyond, "above the first switch between nodes (level2); `none`: as between nodes")
+            .optional());
   }
 };
 
@@ -201,12 +252,14 @@ struct LibraryChange {
   std::string since;
   std::optional<bool> ll128;
   std::optional<Bytes> peer_ll_bytes;
+  std::optional<Bandwidth> peer_channel_rate;
   std::string source;
 
   static auto fields() {
     return field_list(field("since", &LibraryChange::since, "first version that does so"),
                       field("ll128", &LibraryChange::ll128, "whether LL128 may be chosen"),
                       field("peer_ll_bytes", &LibraryChange::peer_ll_bytes, "largest message under LL"),
+                      field("peer_channel_rate", &LibraryChange::peer_channel_rate, "of messages under Simple"),
                       field("source", &LibraryChange::source, "how that is known").optional());
   }
 };
@@ -215,10 +268,15 @@ struct LibrarySpec {
   std::string name;
   std::string source;
   std::string version;
+  std::string family = "nccl";
   ProtocolSpec ll;
   ProtocolSpec ll128;
   ProtocolSpec simple;
   NvlsSpec nvls;
+  CollnetSpec collnet;
+  bool pat = false;
+  LevelsSpec levels;
+  Bandwidth reduce_rate{0};
   PeerSpec peer;
   TransportSpec transport;
   TunerSpec tuner;
@@ -238,17 +296,29 @@ struct LibrarySpec {
         field("name", &LibrarySpec::name, "what reports call it"),
         field("source", &LibrarySpec::source, "where its numbers come from").optional(),
         field("version", &LibrarySpec::version, "such as 2.29.2; empty: what the numbers were taken from").optional(),
+        field("family", &LibrarySpec::family, "whose algorithms and choice: `nccl` or `hccl`").optional(),
         field("ll", &LibrarySpec::ll, "low-latency protocol, 8-byte units"),
         field("ll128", &LibrarySpec::ll128, "low-latency protocol, 128-byte units"),
         field("simple", &LibrarySpec::simple, "bulk protocol"),
         field("nvls", &LibrarySpec::nvls, "all-reduce inside the node's switch").optional(),
+        field("collnet", &LibrarySpec::collnet, "all-reduce inside the network's switches").optional(),
+        field("pat", &LibrarySpec::pat, "whether it may choose PAT where a node has one member").optional(),
+        field("levels", &LibrarySpec::levels, "algorithms of the network's levels, where the library works in levels")
+            .optional(),
+        field("reduce_rate", &LibrarySpec::reduce_rate,
+              "bytes a second that a device adds in a step of rounds; 0: while they arrive")
+            .optional(),
         field("peer", &LibrarySpec::peer, "sends, receives, all-to-all").optional(),
         field("transport", &LibrarySpec::transport, "what carries messages between nodes, if not InfiniBand")
             .optional(),
         field("tuner", &LibrarySpec::tuner, "the library's own cost model, by which it chooses").optional(),
         field("changes", &LibrarySpec::changes, "what versions do otherwise than those before").optional(),
-        field("algorithm", &LibrarySpec::algorithm, "`auto`, or the one to take (NCCL_ALGO)").optional(),
-        field("protocol", &LibrarySpec::protocol, "`auto`, or the one to take (NCCL_PROTO)").optional(),
+        field("algorithm", &LibrarySpec::algorithm,
+              "`auto`, the one to take, or wishes such as `allreduce:tree,ring` (NCCL_ALGO), or an MSCCL file "
+              "(`plan.xml`)")
+            .optional(),
+        field("protocol", &LibrarySpec::protocol, "`auto`, the one to take, or wishes such as `^ll` (NCCL_PROTO)")
+            .optional(),
         field("node_channels", &LibrarySpec::node_channels,
               "rings in parallel inside a node, one SM each; 0: as the library's search finds")
             .optional()

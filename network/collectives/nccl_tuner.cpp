@@ -59,7 +59,7 @@ class Model {
         ranks_(static_cast<double>(setting.ranks())),
         nodes_(setting.profile.nodes),
         in_node_(std::max<std::int64_t>(setting.ranks() / nodes_, 1)) {
-    const Bandwidth port = setting.topology.tiers()[0].payload();
+    const Bandwidth port = setting.topology.port();
     const RingGraph rings = search_rings(port, setting.library);
     graph_ = {rings.bus().value(), rings.bus().value(), static_cast<double>(rings.channels)};
     if (nodes_ > 1) {
@@ -85,9 +85,7 @@ class Model {
   bool is_nvls() const { return algorithm_ == Algorithm::nvls || algorithm_ == Algorithm::nvls_tree; }
   double ring_steps() const { return (kind_ == CollectiveKind::all_reduce ? 2 : 1) * (ranks_ - 1); }
 
-  double card_rate() const {
-    return setting_.topology.tiers()[1].payload().value() * setting_.library.simple.network_efficiency;
-  }
+  double card_rate() const { return setting_.topology.card().value() * setting_.library.simple.network_efficiency; }
 
   // One node, two nodes, more; no list, no bound.
   double most(const std::vector<Bandwidth>& list) const {
@@ -114,7 +112,7 @@ class Model {
   // A channel a head; its speed is what the search finds with (n + 1) loads on a port.
   double nvls_rate() const {
     const auto heads = static_cast<double>(in_node_);
-    const double most_speed = setting_.topology.tiers()[0].payload().value() / (heads + 1);
+    const double most_speed = setting_.topology.port().value() / (heads + 1);
     double speed = tuner_.speeds.empty() ? most_speed : 0;
     for (const Bandwidth tried : tuner_.speeds) {
       if (tried.value() <= most_speed * (1 + 1e-6)) speed = std::max(speed, tried.value());

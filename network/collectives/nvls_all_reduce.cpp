@@ -19,9 +19,10 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
   if (bytes < 2 * round * chunk) chunk = std::min(chunk, 16 * kib);
   NvlsPace pace;
   pace.loops = std::max<std::int64_t>((bytes + round * chunk - 1) / (round * chunk), 1);
-  pace.port_rate = setting.topology.tiers()[0].payload() * nvls.efficiency;
+  pace.port_rate = setting.topology.port() * nvls.efficiency;
   pace.port_bytes = setting.call.bytes * (heads + 1) / heads;
-  pace.step = nvls.step + Bytes(nvls.channels * chunk * (heads + 1)) / pace.port_rate;
+  pace.step = nvls.step + (chunk < 64 * kib ? nvls.small_step : Time::zero()) +
+              Bytes(nvls.channels * chunk * (heads + 1)) / pace.port_rate;
   // Of a call below one loop all chunks are as if whole: its steps hide in the latency.
   if (pace.loops > 1) pace.missing = Bytes((pace.loops * round * chunk - bytes) * (heads + 1) / heads) / pace.port_rate;
   return pace;

@@ -23,19 +23,23 @@ const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol) {
 }
 
 double cards_of(const Setting& setting) {
-  const LinkTier& cards = setting.topology.tiers()[1];
   // Members side by side share a card where there are fewer cards than devices.
-  const double most = static_cast<double>(setting.topology.node_size()) / static_cast<double>(cards.span);
-  return std::min(static_cast<double>(setting.profile.least_in_node), most);
+  return std::min(static_cast<double>(setting.profile.least_in_node), setting.topology.cards_of_node());
+}
+
+Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol) {
+  return setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
 }
 
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
-  const auto tiers = setting.topology.tiers();
-  const Bandwidth port = tiers[0].payload() * protocol.efficiency;
+  const Bandwidth port = setting.topology.port() * protocol.efficiency;
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
-  const Bandwidth cards = tiers[1].payload() * (protocol.network_efficiency * cards_of(setting));
-  return in_node > 1 ? std::min(cards, port / ((in_node - 1) / in_node)) : cards;
+  Bandwidth rate = cards_rate(setting, protocol);
+  const auto& most_ll = setting.library.tuner.ll;
+  if (&protocol == &setting.library.ll && !most_ll.empty())
+    rate = std::min(rate, most_ll[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)]);
+  return in_node > 1 ? std::min(rate, port / ((in_node - 1) / in_node)) : rate;
 }
 
 Time start_time(const ProtocolSpec& protocol, const ChannelUse& use) {
@@ -68,7 +72,8 @@ Time transfer_time(const Setting& setting, const ProtocolSpec& protocol, const M
     pace = Time::from_seconds(static_cast<double>(movement.steps) * rounds * round / protocol.channel_rate.value());
   }
   const auto chunk = static_cast<double>(protocol.chunk.count());
-  const double loops = std::max(part / chunk, 1.0);
+  // Between nodes the cards are slower than the threads, which catch up with their copies meanwhile.
+  const double loops = setting.profile.in_node() ? std::max(part / chunk, 1.0) : 1.0;
   const double overlap = movement.passes > 1 ? setting.library.two_pass_fill : 1.0;
   const double fill = protocol.fill * overlap * (1 + setting.library.loop_fill * (loops - 1));
   const Time link =
@@ -110,7 +115,9 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   plan.hbm_bytes_per_wire_byte = movement.hbm_bytes / protocol.wire_bytes;
   // Where the moving alone would take longer than everything, the latency is gone and the flow goes quicker.
   const Bandwidth quicker = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
-  plan.steps.push_back({alone - moving, {bundle_of(setting, movement.pattern, wire, quicker)}});
+  Bundle around = bundle_of(setting, movement.pattern, wire, quicker);
+  around.first = wire / movement.steps;  // what a rank sends in the first step is its own
+  plan.steps.push_back({alone - moving, {around}});
   return plan;
 }
 

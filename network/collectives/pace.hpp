@@ -6,7 +6,8 @@
 //   start = base + wide x min(1, threads at work / threads of two channels)
 //   hops  = (steps - inter) x hop + inter x network_hop + paths, inter = passes x (nodes - 1)
 //   link  : bytes / rate + fill x min(part, chunk) / channel's rate x (1 + loop_fill x (part / chunk - 1)+), half of
-//           the fill for an all-reduce, whose two passes overlap (two_pass_fill)
+//           the fill for an all-reduce, whose two passes overlap (two_pass_fill); loop_fill inside a node only: a
+//           rank's threads also copy what they receive last, for which the link waits, but not a card
 //   pace  : where threads are slower than the link (LL), steps x (ceil(part / round) - 1) x round / channel_rate: the
 //           first round of a step hides in its hop.
 //   rate  = the least of efficiency x port / ((k-1)/k if the ring goes through nodes, else 1) inside a node and
@@ -33,7 +34,11 @@ const ProtocolSpec& protocol_of(const LibrarySpec& library, Protocol protocol);
 // That the members of a node have between them.
 double cards_of(const Setting& setting);
 
-// Payload that a flow around all members reaches at most.
+// Payload that the cards of a node's members carry together, one way.
+Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol);
+
+// Payload that a flow around all members reaches at most; LL between nodes no more than the library's own table says
+// (tuner.ll), which its makers measured: a flag is looked for in every 8 bytes that come over the network.
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol);
 
 // Flows of the call's group, each of these bytes on the wire, at most at `limit`.

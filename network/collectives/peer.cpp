@@ -14,29 +14,43 @@ Protocol peer_protocol(const Setting& setting, Bytes message) {
   return message <= setting.library.peer.ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
+namespace {
+
+// NCCL's addP2pToPlan: a channel works on four messages at once before it gets more of one.
+std::int64_t channels_of_message(const Setting& setting) {
+  const std::int64_t all = setting.library.peer.channels;
+  std::int64_t channels = all;
+  while (channels > 1 && channels * setting.ranks() > 4 * all) channels /= 2;
+  return channels;
+}
+
+}  // namespace
+
 Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages) {
   const PeerSpec& peer = setting.library.peer;
   const PeerProtocolSpec& spec = chosen == Protocol::ll ? peer.ll : peer.simple;
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const auto& profile = setting.profile;
-  const auto tiers = setting.topology.tiers();
 
   // One message has the port to itself, as a ring's step has.
   const bool is_alone = messages.count == 1 && chosen == Protocol::simple;
   const double efficiency = is_alone ? protocol.efficiency : spec.efficiency;
-  Bandwidth rate = tiers[0].payload() * efficiency / messages.count;  // payload of one message
+  const std::int64_t copies = messages.count + (messages.copies_own ? 1 : 0);
+  Bandwidth rate = setting.topology.port() * efficiency / messages.count;  // payload of one message
+  if (spec.channel_rate.value() > 0 && !is_alone) rate = std::min(rate, spec.channel_rate * peer.channels / copies);
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
   if (!profile.in_node()) {
-    const Bandwidth card = tiers[1].payload() * protocol.network_efficiency;
+    const Bandwidth card = setting.topology.card() * protocol.network_efficiency;
     const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
     rate = std::min(rate, card / leaving);
     latency += network_step(setting, protocol);
   }
-  if (!is_alone) latency += std::min(messages.bytes, peer.chunk) / rate * spec.fill;
+  const Bytes part = std::min(messages.bytes / channels_of_message(setting), peer.chunk);
+  if (!is_alone) latency += part / rate * spec.fill;
 
   Plan plan;
   // Of all messages, what their bytes are worth.
-  const std::int64_t most = std::min<std::int64_t>(peer.channels * messages.count, 64);
+  const std::int64_t most = std::min<std::int64_t>(channels_of_message(setting) * copies, peer.channels);
   plan.sms = static_cast<int>(channels_for(messages.bytes * messages.count, most, protocol, 1).channels);
   plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count);
   plan.steps.push_back(

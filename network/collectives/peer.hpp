@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between peers: sends, receives and all-to-all.
 //
-// Equations, protocol p, messages of m bytes, f of them at once from a device:
-//   time = base + network_hop (if they leave the node) + paths + f m / rate + fill x min(m, chunk) x f / rate,
-//   rate = efficiency x port inside a node; else the least of that and of network_efficiency x card for the messages
-//          that leave the node.
+// Equations, protocol p, messages of m bytes, f of them at once from a device, o = 1 where it also copies its own part
+// (all-to-all), else 0:
+//   time = base + network_hop (if they leave the node) + paths + (m + fill x part) / rate,
+//   rate = of one message: the least of efficiency x port / f and channels x channel_rate / (f + o) inside a node; else
+//          the least of that and of network_efficiency x card / the messages that leave the node;
+//   part = the least of chunk and m / c, c the channels of a message: all, halved while a channel would have more than
+//          four messages at once.
 // A single message under Simple goes as a ring's step does: LL's base, Simple's efficiency, no fill (measured sends of
 // A100 and H100 pairs, vidur 7d475133, to which nothing is fitted: 227 and 345 GB/s, all-to-alls of several reach
 // less). LL up to ll_bytes a message, Simple beyond; nothing else is chosen by time. Source: NCCL 2.30.7 src/enqueue.cc
-// (addP2pToPlan: LL up to 16 KiB a channel), src/init.cc; base, efficiency and fill are fitted (configs/libraries).
+// (addP2pToPlan: LL up to 16 KiB a channel, channels of a message), src/init.cc; base, efficiency, channel_rate and
+// fill are fitted (configs/libraries). That channels bind where links are fast is seen on B200: 4 and 8 devices send
+// 467 and 553 GB/s each, with their own part 623 and 632.
 #pragma once
 
 #include "network/collectives/collective.hpp"
@@ -17,8 +22,9 @@ namespace warploom {
 
 struct Messages {
   FlowPattern pattern = FlowPattern::pair;
-  Bytes bytes{0};          // of one
-  std::int64_t count = 1;  // of a device
+  Bytes bytes{0};           // of one
+  std::int64_t count = 1;   // of a device
+  bool copies_own = false;  // a part stays where it is
 };
 
 Protocol peer_protocol(const Setting& setting, Bytes message);

@@ -74,8 +74,9 @@ Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& us
   const double share = static_cast<double>(setting.call.bytes.count()) / channels;
   const double chunk = std::min(tree_chunk(setting, chosen, share), share);
   if (chunk <= 0) return Time::zero();
-  const double on_card = chunk * channels / rate.value();
-  const Bandwidth link = search_rings(setting.topology.tiers()[0].payload(), setting.library).channel_rate;
+  // One way, one hop: a card that passes on what comes from below and from above carries it twice.
+  const double on_card = chunk * channels / std::max(rate.value(), cards_rate(setting, protocol).value());
+  const Bandwidth link = search_rings(setting.topology.port(), setting.library).channel_rate;
   const double in_channel =
       (protocol.channel_rate.value() > 0 ? protocol.channel_rate : link * protocol.efficiency).value();
   const auto hops = static_cast<double>(2 * (members_of_node(setting) - 1));
@@ -98,12 +99,10 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
     most = std::clamp<std::int64_t>(static_cast<std::int64_t>(2 * cards_of(setting)), 1, most);
   // A tree wakes channels whatever its ranks are.
   const ChannelUse use = channels_for(setting.call.bytes, most, protocol, 1);
-  // The factor is the library's caution, no physics.
-  Bandwidth rate = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::tree, chosen).rate /
-                   setting.library.tuner.tree_factor;
+  Bandwidth rate = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::tree, chosen).rate;
   const double port_share = 2.0 * static_cast<double>(in_node - 1) / static_cast<double>(in_node);
   if (in_node > 1) {
-    const Bandwidth port = setting.topology.tiers()[0].payload() * protocol.efficiency;
+    const Bandwidth port = setting.topology.port() * protocol.efficiency;
     rate = std::min(rate, port / port_share);
   }
   Plan plan;

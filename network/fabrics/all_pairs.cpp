@@ -12,7 +12,8 @@ namespace {
 // The tiers' units, and the devices of a node that share a lane.
 std::vector<std::int64_t> units_of(const Topology& topology) {
   std::vector<std::int64_t> units{topology.node_size()};
-  for (const LinkTier& tier : topology.tiers()) {
+  if (topology.tiered() == nullptr) return units;
+  for (const LinkTier& tier : topology.tiered()->tiers()) {
     if (tier.span > 1) units.push_back(tier.span);
     if (tier.lanes > 1 && topology.node_size() % tier.lanes == 0) units.push_back(topology.node_size() / tier.lanes);
   }
@@ -21,10 +22,11 @@ std::vector<std::int64_t> units_of(const Topology& topology) {
 
 }  // namespace
 
-TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, const Topology& topology)
-    : TrafficShape(pattern, group, topology.node_size(), units_of(topology)) {
+TrafficShape::TrafficShape(const Traffic& traffic, const Group& group, const Topology& topology)
+    : TrafficShape(traffic, group, topology.node_size(), units_of(topology)) {
   // Where lanes are of unequal shares of a node, no digit says which one is taken.
-  is_cut_ = is_cut_ && std::ranges::all_of(topology.tiers(), [&](const LinkTier& tier) {
+  if (topology.tiered() == nullptr) return;
+  is_cut_ = is_cut_ && std::ranges::all_of(topology.tiered()->tiers(), [&](const LinkTier& tier) {
               return topology.node_size() % tier.lanes == 0;
             });
 }

@@ -45,11 +45,12 @@ void split_at(std::vector<Stride>& digits, std::int64_t node_size) {
   }
 }
 
-TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size,
+TrafficShape::TrafficShape(const Traffic& traffic, const Group& group, std::int64_t node_size,
                            const std::vector<std::int64_t>& units)
-    : pattern_(pattern), members_(group.members), node_size_(node_size) {
+    : pattern_(traffic.pattern), members_(group.members), node_size_(node_size) {
   std::erase_if(members_.digits, [](const Stride& digit) { return digit.count == 1; });
-  if (pattern == FlowPattern::all_pairs) cut_at(units);
+  if (pattern_ == FlowPattern::all_pairs) cut_at(units);
+  if (is_by_member(pattern_)) find_member_flows(traffic);
   split_at(members_.digits, node_size);
   for (const auto& digit : members_.digits) {
     if (digit.stride % node_size == 0) {
@@ -60,8 +61,8 @@ TrafficShape::TrafficShape(FlowPattern pattern, const Group& group, std::int64_t
     }
   }
   is_spread_ = inner_.empty() || keeps_apart(members_, node_size);
-  WARPLOOM_CHECK(pattern != FlowPattern::pair || group.member_count() == 2, "a pair of {} members",
-                 group.member_count());
+  WARPLOOM_CHECK((pattern_ != FlowPattern::pair && pattern_ != FlowPattern::rail_pair) || group.member_count() == 2,
+                 "a pair of {} members", group.member_count());
 }
 
 // A member's node follows from the digits that are whole nodes alone, unless the others carry over into the next.
@@ -83,7 +84,7 @@ bool TrafficShape::stays_in_nodes(const Box& starts, std::size_t digit) const {
 bool TrafficShape::is_inside_a_node(Rank start) const { return outer_.empty() && !carries_over(Box(start)); }
 
 TrafficShape::Placement TrafficShape::placement(const Box& starts) const {
-  if (!coupled()) return Placement::plain;
+  if (!coupled() || is_by_member(pattern_) || pattern_ == FlowPattern::rail_pair) return Placement::plain;
   if (is_spread_) return Placement::plain;
   if (carries_over(starts)) return Placement::irregular;
   return outer_.empty() ? Placement::plain : Placement::rotated;
@@ -264,6 +265,8 @@ Flows TrafficShape::flows(const Box& starts) const {
     add_all_pairs(starts, flows);
     return flows;
   }
+  if (is_by_member(pattern_)) return moved_member_flows(starts);
+  if (pattern_ == FlowPattern::rail_pair) return rail_pair_flows(starts);
   if (pattern_ == FlowPattern::ports) {
     for (const Box& ranks : sum_boxes(starts, members_.base, members_.digits))
       flows.ports.push_back({ranks, units_per_flow});

@@ -49,21 +49,31 @@ struct Flows {
   std::vector<PortBox> ports;
 };
 
-constexpr bool is_coupled(FlowPattern pattern) {
-  return pattern == FlowPattern::ring || pattern == FlowPattern::chain || pattern == FlowPattern::tree ||
-         pattern == FlowPattern::rails || pattern == FlowPattern::ports || pattern == FlowPattern::all_pairs;
+constexpr bool is_coupled(FlowPattern pattern) { return pattern != FlowPattern::pair; }
+
+// Every member sends by itself, whatever node it is in (member_flows.cpp).
+constexpr bool is_by_member(FlowPattern pattern) {
+  return pattern >= FlowPattern::shift && pattern <= FlowPattern::pairs;
 }
+
+// The most members that exchange in pairs, in rounds of doubled distance.
+std::int64_t power_of_two_below(std::int64_t members);
 
 class TrafficShape {
  public:
-  // `units`: devices of a unit of each tier of links, and of those that share a lane of it; all pairs need them.
-  TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size,
+  // Of the group along the traffic's axis (axis.hpp). `units`: devices of a unit of each tier of links, and of those
+  // that share a lane of it; all pairs need them.
+  TrafficShape(const Traffic& traffic, const Group& group, std::int64_t node_size,
                const std::vector<std::int64_t>& units = {});
-  TrafficShape(FlowPattern pattern, const Group& group, const Topology& topology);
+  TrafficShape(const Traffic& traffic, const Group& group, const Topology& topology);
+  TrafficShape(FlowPattern pattern, const Group& group, std::int64_t node_size)
+      : TrafficShape(Traffic{.pattern = pattern}, group, node_size) {}
+  TrafficShape(FlowPattern pattern, const Group& group, const Topology& topology)
+      : TrafficShape(Traffic{.pattern = pattern}, group, topology) {}
 
   bool coupled() const { return is_coupled(pattern_); }
   // Its flows follow each other: a byte crosses one after the other.
-  bool is_in_turn() const { return coupled() && pattern_ != FlowPattern::all_pairs; }
+  bool is_in_turn() const { return coupled() && pattern_ != FlowPattern::all_pairs && !is_by_member(pattern_); }
   // Flows of all instances that start in the box.
   Flows flows(const Box& starts) const;
   // Flows of the instances of the box differ by displacement only.
@@ -90,6 +100,9 @@ class TrafficShape {
   std::vector<std::vector<Rank>> by_node(Rank start) const;
   void add_irregular(Rank start, Flows& flows) const;
   void add_irregular_nodes(Rank start, Flows& flows) const;
+  void find_member_flows(const Traffic& traffic);
+  Flows moved_member_flows(const Box& starts) const;
+  Flows rail_pair_flows(const Box& starts) const;
 
   FlowPattern pattern_;
   RankBox members_;
@@ -103,6 +116,7 @@ class TrafficShape {
   Rank cut_base_ = 0;
   std::vector<bool> is_uneven_;  // all pairs: digits that cross a unit's end after all
   bool is_cut_ = false;
+  std::vector<FlowBox> member_flows_;  // by member: of an instance that starts at 0
 };
 
 // A digit that runs through whole units, such as nodes, as two, the place in the unit and the unit: the same members in

@@ -4,12 +4,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
+#include "network/fabrics/graph_fold.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
 
 namespace {
+
+void mix(std::uint64_t& hash, std::int64_t value) {
+  hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL;
+  hash ^= hash >> 29;
+}
+
+void mix(std::uint64_t& hash, const RankBox& box) {
+  mix(hash, box.base);
+  for (const Stride& digit : box.digits) mix(hash, digit.count), mix(hash, digit.stride);
+}
+
+std::uint64_t hash_of(FlowPattern pattern, const Group& group) {
+  auto hash = static_cast<std::uint64_t>(pattern);
+  mix(hash, group.members);
+  for (const RankBox& box : group.instances) mix(hash, box);
+  return hash;
+}
 
 constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) {
   return static_cast<std::uint64_t>(event) << 32 | id;
@@ -17,28 +36,58 @@ constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) {
 
 }  // namespace
 
+FoldTraffic folder_of(std::shared_ptr<const Topology> topology) {
+  if (topology->tiered() != nullptr) {
+    return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
+      return fold(*topology, groups, traffic);
+    };
+  }
+  return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
+    const NetworkGraph graph = topology->graph();
+    const RoutingSpec routing = topology->routing();
+    // A router of one way a destination splits evenly over that one.
+    const bool is_hashed = routing.policy == RoutingPolicy::ecmp || routing.policy == RoutingPolicy::adaptive;
+    GraphFoldOptions options;
+    options.node_size = topology->node_size();
+    options.background = topology->background();
+    options.paths.kind = is_hashed ? PathChoice::Kind::hashed : PathChoice::Kind::even_split;
+    options.paths.seed = routing.seed;
+    options.paths.queue_pairs = routing.queue_pairs;
+    return fold_graph(graph, *topology->router(graph), groups, traffic, options);
+  };
+}
+
 void FluidFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   WARPLOOM_CHECK(!folding_, "a fabric is prepared once");
   std::vector<Traffic> distinct;
+  // Groups of equal content, as programs have them for several calls, are one traffic.
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> known;
   for (const auto& one : traffic) {
-    // Groups of equal content, as programs have them for several calls, are one traffic.
-    const auto known = std::ranges::find_if(distinct, [&](const Traffic& other) {
-      return other.pattern == one.pattern && (other.group == one.group || groups[other.group] == groups[one.group]);
+    if (traffic_ids_.contains(one)) continue;
+    WARPLOOM_CHECK(one.group < groups.size(), "traffic of group {} of {}", one.group, groups.size());
+    auto& alike = known[hash_of(one.pattern, groups[one.group])];
+    const auto same = std::ranges::find_if(alike, [&](std::size_t id) {
+      Traffic other = distinct[id];
+      const bool is_same_group = groups[other.group] == groups[one.group];
+      other.group = one.group;
+      return is_same_group && other == one;
     });
-    const auto id = static_cast<std::size_t>(known - distinct.begin());
-    if (known == distinct.end()) distinct.push_back(one);
-    traffic_ids_.emplace(std::pair{one.pattern, one.group}, id);
+    const std::size_t id = same == alike.end() ? distinct.size() : *same;
+    if (same == alike.end()) {
+      alike.push_back(id);
+      distinct.push_back(one);
+    }
+    traffic_ids_.emplace(one, id);
   }
-  folding_ = std::make_unique<Folding>(fold(*topology_, groups, distinct));
-  filling_ = std::make_unique<WaterFilling>(*folding_);
-  on_link_.resize(folding_->links.size());
-  link_visited_.assign(folding_->links.size(), 0);
+  folding_ = std::make_unique<Folding>(fold_(groups, distinct));
+  rates_ = std::make_unique<LocalRepair>(*folding_);
+  carried_.assign(folding_->links.size(), 0);
   counters_.link_classes = folding_->links.size();
   counters_.variables = folding_->variables.size();
 }
 
 BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
-  const auto traffic = traffic_ids_.find({bundle.traffic.pattern, bundle.traffic.group});
+  const auto traffic = traffic_ids_.find(bundle.traffic);
   WARPLOOM_CHECK(traffic != traffic_ids_.end(), "traffic of group {} was not announced", bundle.traffic.group);
   WARPLOOM_CHECK(bundle.traffic.pattern == FlowPattern::pair || bundle.coupled == is_coupled(bundle.traffic.pattern),
                  "all but pairs are coupled");
@@ -54,6 +103,7 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   }
   BundleState& state = bundles_[id];
   state.token = token;
+  state.bytes_per_flow = static_cast<double>(bundle.bytes_per_flow.count());
   state.flow_limit = bundle.flow_limit.value();
   state.limit = 0;
   state.alike = true;
@@ -74,30 +124,18 @@ BundleId FluidFabric::start(const Bundle& bundle, std::uint64_t token) {
   }
   for (VariableId variable = first; variable < last; ++variable) {
     if (!moves(variable)) continue;
-    const std::uint32_t slot = take_flow();
+    const std::uint32_t slot = rates_->add(variable, limit_of(state));
+    if (slot >= flows_.size()) flows_.resize(slot + 1);
     Flow& flow = flows_[slot];
     flow.variable = variable;
     flow.bundle = id;
-    flow.is_running = true;
     flow.rate = 0;
-    flow.remaining = static_cast<double>(bundle.bytes_per_flow.count());
+    flow.remaining = state.bytes_per_flow;
     flow.updated = engine_.now();
-    for (const auto& share : folding_->variables[variable].links) on_link_[share.id].push_back(slot);
     state.flows.push_back(slot);
-    dirty_flows_.push_back(slot);
   }
   schedule_solve();
   return id;
-}
-
-std::uint32_t FluidFabric::take_flow() {
-  if (free_flows_.empty()) {
-    flows_.emplace_back();
-    return static_cast<std::uint32_t>(flows_.size() - 1);
-  }
-  const std::uint32_t slot = free_flows_.back();
-  free_flows_.pop_back();
-  return slot;
 }
 
 void FluidFabric::limit(BundleId bundle, Bandwidth rate) {
@@ -108,7 +146,7 @@ void FluidFabric::limit(BundleId bundle, Bandwidth rate) {
   state.limit = rate.value();
   if (limit_of(state) == before) return;
   for (const auto slot : state.flows) {
-    if (flows_[slot].is_running && flows_[slot].bundle == bundle) dirty_flows_.push_back(slot);
+    if (rates_->is_running(slot) && flows_[slot].bundle == bundle) rates_->set_limit(slot, limit_of(state));
   }
   schedule_solve();
 }
@@ -138,41 +176,13 @@ void FluidFabric::on_event(std::uint64_t payload) {
   }
 }
 
-// Everything that running flows tie to what has changed.
-void FluidFabric::collect_connected() {
-  ++visit_;
-  connected_.clear();
-  const auto visit_flow = [this](std::uint32_t slot) {
-    Flow& flow = flows_[slot];
-    if (!flow.is_running || flow.visited == visit_) return;
-    flow.visited = visit_;
-    connected_.push_back(slot);
-  };
-  const auto visit_link = [&](LinkClassId link) {
-    if (link_visited_[link] == visit_) return;
-    link_visited_[link] = visit_;
-    for (const auto slot : on_link_[link]) visit_flow(slot);
-  };
-  for (const auto slot : dirty_flows_) visit_flow(slot);
-  for (const auto link : dirty_links_) visit_link(link);
-  for (std::size_t i = 0; i < connected_.size(); ++i) {
-    for (const auto& share : folding_->variables[flows_[connected_[i]].variable].links) visit_link(share.id);
-  }
-  dirty_flows_.clear();
-  dirty_links_.clear();
-}
-
 void FluidFabric::solve() {
   solve_pending_ = false;
-  collect_connected();
-  if (connected_.empty()) return;
-  jobs_.clear();
-  for (const auto slot : connected_)
-    jobs_.push_back({flows_[slot].variable, limit_of(bundles_[flows_[slot].bundle]), 0});
-  filling_->solve(jobs_);
+  const auto changed = rates_->solve();
+  if (changed.empty()) return;
   ++counters_.solves;
-  counters_.variables_touched += connected_.size();
-  for (std::size_t i = 0; i < connected_.size(); ++i) set_rate(connected_[i], jobs_[i].rate);
+  counters_.variables_touched += changed.size();
+  for (const auto slot : changed) set_rate(slot, rates_->rate(slot));
 }
 
 void FluidFabric::set_rate(std::uint32_t slot, double rate) {
@@ -190,18 +200,12 @@ void FluidFabric::set_rate(std::uint32_t slot, double rate) {
 }
 
 void FluidFabric::end_flow(std::uint32_t slot) {
-  Flow& flow = flows_[slot];
-  flow.is_running = false;
-  for (const auto& share : folding_->variables[flow.variable].links) {
-    auto& running = on_link_[share.id];
-    *std::ranges::find(running, slot) = running.back();
-    running.pop_back();
-    if (!running.empty()) dirty_links_.push_back(share.id);
-  }
-  if (!dirty_links_.empty()) schedule_solve();
-  const BundleId id = flow.bundle;
-  free_flows_.push_back(slot);
+  rates_->remove(slot);
+  if (rates_->has_changes()) schedule_solve();
+  const BundleId id = flows_[slot].bundle;
   BundleState& bundle = bundles_[id];
+  for (const Share& share : folding_->variables[flows_[slot].variable].links)
+    carried_[share.id] += static_cast<double>(share.units) * bundle.bytes_per_flow;
   if (bundle.last_end && *bundle.last_end != engine_.now()) bundle.alike = false;
   bundle.last_end = engine_.now();
   if (--bundle.open == 0) end_bundle(id);
@@ -216,10 +220,25 @@ void FluidFabric::end_bundle(BundleId id) {
   listener_.on_bundle_done(token, alike);
 }
 
+BusiestLink FluidFabric::busiest_link(Time duration) const {
+  BusiestLink busiest;
+  if (!folding_ || duration <= Time::zero()) return busiest;
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    const FoldedLink& link = folding_->links[i];
+    const double bytes = carried_[i] / static_cast<double>(folding_->units_per_flow);
+    const double load = bytes / (link.capacity * duration.seconds());
+    // Sums of the same in another order are no difference.
+    if (load > busiest.load * (1 + 1e-9)) busiest = {folding_->kinds[link.kind], load};
+  }
+  return busiest;
+}
+
 std::vector<FluidFabric::Running> FluidFabric::running() const {
   std::vector<Running> result;
-  for (const auto& flow : flows_) {
-    if (flow.is_running) result.push_back({flow.bundle, flow.variable, flow.rate, limit_of(bundles_[flow.bundle])});
+  for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
+    const Flow& flow = flows_[slot];
+    if (rates_->is_running(slot))
+      result.push_back({flow.bundle, flow.variable, flow.rate, limit_of(bundles_[flow.bundle])});
   }
   return result;
 }

@@ -2,9 +2,12 @@
 // Colour refinement on boxes.
 #include "network/fabrics/fold.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
+#include "network/fabrics/axis.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -22,7 +25,7 @@ using Color = std::vector<Share>;
 
 class Refiner {
  public:
-  Refiner(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic);
+  Refiner(const TieredTopology& topology, std::span<const Group> groups, std::span<const Traffic> traffic);
   Folding run();
 
  private:
@@ -37,7 +40,7 @@ class Refiner {
   void add_route(Rank from, Rank to, std::int64_t units, Color& color);
   Folding finish() const;
 
-  const Topology& topology_;
+  const TieredTopology& topology_;
   std::vector<TrafficShape> shapes_;
   std::vector<Variables> classes_;
   LinkTree tree_;
@@ -82,13 +85,13 @@ Reduced reduce(const Box& box, CanRemove&& can_remove) {
   return reduced;
 }
 
-Refiner::Refiner(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic)
+Refiner::Refiner(const TieredTopology& topology, std::span<const Group> groups, std::span<const Traffic> traffic)
     : topology_(topology), tree_(topology) {
   for (std::size_t t = 0; t < traffic.size(); ++t) {
     WARPLOOM_CHECK(traffic[t].group < groups.size(), "traffic of group {} of {}", traffic[t].group, groups.size());
-    const Group& group = groups[traffic[t].group];
+    const Group group = require_lines(traffic[t].axis, groups[traffic[t].group]);
     require_ranks(group);
-    shapes_.emplace_back(traffic[t].pattern, group, topology);
+    shapes_.emplace_back(traffic[t], group, topology);
     if (group.member_count() == 1) continue;
     Variables variables;
     variables.traffic = t;
@@ -284,15 +287,17 @@ Folding Refiner::finish() const {
   Folding folding;
   folding.rounds = rounds_;
   folding.tree_vertices = tree_.size();
+  for (const LinkTier& tier : topology_.tiers()) folding.kinds.push_back(tier.name);
   std::map<std::vector<Share>, std::size_t> known;
   for (const auto& link : tree_.classes()) {
     const double capacity = topology_.tiers()[static_cast<std::size_t>(link.tier)].payload().value();
     const auto [place, is_new] = known.try_emplace(link.usage, folding.links.size());
+    const auto kind = static_cast<std::uint32_t>(link.tier);
     if (is_new) {
-      folding.links.push_back({capacity, link.usage});
-    } else {
-      auto& least = folding.links[place->second].capacity;
-      least = std::min(least, capacity);
+      folding.links.push_back({capacity, link.usage, kind});
+    } else if (FoldedLink& least = folding.links[place->second]; capacity < least.capacity) {
+      least.capacity = capacity;
+      least.kind = kind;
     }
   }
   folding.variables.resize(classes_.size());
@@ -312,7 +317,9 @@ Folding Refiner::finish() const {
 }  // namespace
 
 Folding fold(const Topology& topology, std::span<const Group> groups, std::span<const Traffic> traffic) {
-  return Refiner(topology, groups, traffic).run();
+  const TieredTopology* tiers = topology.tiered();
+  if (tiers == nullptr) throw UserError(fmt::format("`{}` has no tiers of links that fold", topology.kind()));
+  return Refiner(*tiers, groups, traffic).run();
 }
 
 }  // namespace warploom

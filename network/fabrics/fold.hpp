@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "network/fabrics/link_tree.hpp"
@@ -25,6 +26,7 @@ namespace warploom {
 struct FoldedLink {
   double capacity = 0;       // payload bytes a second of one link
   std::vector<Share> usage;  // by variable, ascending: what one link of the class carries
+  std::uint32_t kind = 0;    // of Folding::kinds
 };
 
 struct FoldedVariable {
@@ -36,6 +38,8 @@ struct Folding {
   std::vector<FoldedVariable> variables;
   // The variables of each traffic, [first, last).
   std::vector<std::pair<VariableId, VariableId>> of_traffic;
+  std::int64_t units_per_flow = warploom::units_per_flow;  // what `Share::units` count in
+  std::vector<std::string> kinds;                          // what links are called: "nvlink", "nic", "leaf"
   int rounds = 0;
   std::size_t tree_vertices = 0;
 };

@@ -81,7 +81,7 @@ std::size_t LinkTree::KeyHash::operator()(const std::vector<std::int64_t>& key) 
   return hash;
 }
 
-LinkTree::LinkTree(const Topology& topology)
+LinkTree::LinkTree(const TieredTopology& topology)
     : topology_(topology), tiers_(topology.tiers()), node_size_(topology.node_size()) {}
 
 void LinkTree::build(const std::vector<FlowEnd>& ends) {

@@ -55,7 +55,7 @@ class LinkTree {
     Path() { up.fill(no_class), down.fill(no_class); }
   };
 
-  explicit LinkTree(const Topology& topology);
+  explicit LinkTree(const TieredTopology& topology);
 
   // `ends` sorted by variable.
   void build(const std::vector<FlowEnd>& ends);
@@ -89,7 +89,7 @@ class LinkTree {
   bool is_uniform(std::uint32_t vertex, std::int64_t size) const;
   LinkClassId class_of(int tier, std::vector<Share>& usage);
 
-  const Topology& topology_;
+  const TieredTopology& topology_;
   std::span<const LinkTier> tiers_;
   std::int64_t node_size_;
   std::uint32_t root_ = 0;

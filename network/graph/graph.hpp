@@ -30,10 +30,12 @@ struct VertexGroup {
   VertexKind kind = VertexKind::network_switch;
   VertexId first = 0;
   std::uint32_t count = 0;
-  bool forwards = true;  // traffic of others goes through it; devices of a torus do, of a fat tree do not
-  Bytes buffer{0};       // packet memory that a switch's ports share; 0: the packet fabric's default
-  Power power{0};        // of one, as far as a file says; 0: unknown
-  double price = 0;      // dollars of one; 0: unknown
+  bool forwards = true;    // traffic of others goes through it; devices of a torus do, of a fat tree do not
+  Bytes buffer{0};         // packet memory that a switch's ports share; 0: the packet fabric's default
+  Power power{0};          // of one, as far as a file says; 0: unknown
+  double price = 0;        // dollars of one; 0: unknown
+  std::int64_t radix = 0;  // ports that one has, as its data sheet says; 0: unknown
+  int chips = 1;           // that act as one vertex: the NVSwitch chips of a node
 };
 
 // What a link is, and so how packets are held back on it.
@@ -49,6 +51,7 @@ struct LinkKind {
   Time latency;             // to cross the link and the switch behind it
   Power power{0};           // of a cable's two ends; 0: unknown
   double price = 0;         // dollars of a cable; 0: unknown
+  std::uint16_t cost = 1;   // what a hop over it counts for where the shortest way is sought
 
   Bandwidth payload() const { return rate * efficiency; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breadth-first search from the destination.
+// Search by cost from the destination: one queue a distance (Dial, CACM 1969), breadth-first where all costs are 1.
 #include "network/graph/routing.hpp"
 
 #include <fmt/format.h>
@@ -23,12 +23,12 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+}  // namespace
+
 std::uint64_t hash_of(const FlowKey& flow, VertexId at, std::uint64_t seed) {
   const std::uint64_t ends = static_cast<std::uint64_t>(flow.from) << 32 | flow.to;
   return mix(mix(mix(ends ^ seed) + flow.channel) ^ at);
 }
-
-}  // namespace
 
 const std::vector<std::uint16_t>& Router::distances(VertexId to) {
   if (const auto known = distances_.find(to); known != distances_.end()) return known->second;
@@ -36,16 +36,20 @@ const std::vector<std::uint16_t>& Router::distances(VertexId to) {
   auto& distance = distances_[to];
   distance.assign(graph_.vertex_count(), unreached);
   distance[to] = 0;
-  std::vector<VertexId> queue{to};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const VertexId at = queue[i];
-    if (at != to && !graph_.group_of(at).forwards) continue;
-    // Links are full duplex: who is beside me can come to me.
-    for (const EdgeId edge : graph_.out(at)) {
-      const VertexId next = graph_.to(edge);
-      if (distance[next] != unreached) continue;
-      distance[next] = static_cast<std::uint16_t>(distance[at] + 1);
-      queue.push_back(next);
+  std::vector<std::vector<VertexId>> queues{{to}};
+  for (std::size_t reached = 0; reached < queues.size(); ++reached) {
+    for (std::size_t i = 0; i < queues[reached].size(); ++i) {
+      const VertexId at = queues[reached][i];
+      if (distance[at] != reached || (at != to && !graph_.group_of(at).forwards)) continue;
+      // Links are full duplex: who is beside me can come to me.
+      for (const EdgeId edge : graph_.out(at)) {
+        const VertexId next = graph_.to(edge);
+        const std::size_t through = reached + graph_.kind(edge).cost;
+        if (through >= distance[next]) continue;
+        distance[next] = static_cast<std::uint16_t>(through);
+        if (through >= queues.size()) queues.resize(through + 1);
+        queues[through].push_back(next);
+      }
     }
   }
   return distance;
@@ -61,9 +65,12 @@ void Router::next(VertexId at, VertexId to, std::vector<EdgeId>& links) {
   }
   for (const EdgeId edge : graph_.out(at)) {
     const VertexId next = graph_.to(edge);
-    if (distance[next] + 1 == distance[at] && (next == to || graph_.group_of(next).forwards)) links.push_back(edge);
+    if (distance[next] + graph_.kind(edge).cost == distance[at] && (next == to || graph_.group_of(next).forwards))
+      links.push_back(edge);
   }
 }
+
+bool Router::reaches(VertexId from, VertexId to) { return distances(to)[from] != unreached; }
 
 std::vector<EdgeId> Router::hashed_path(const FlowKey& flow, std::uint64_t seed) {
   std::vector<EdgeId> path;
@@ -78,18 +85,19 @@ std::vector<EdgeId> Router::hashed_path(const FlowKey& flow, std::uint64_t seed)
 std::vector<EdgeShare> Router::even_split(VertexId from, VertexId to) {
   std::vector<EdgeShare> shares;
   std::vector<EdgeId> links;
-  std::map<VertexId, double> here{{from, 1.0}};
-  while (!here.empty() && !here.contains(to)) {
-    std::map<VertexId, double> further;
-    for (const auto& [at, share] : here) {
-      next(at, to, links);
-      const double each = share / static_cast<double>(links.size());
-      for (const EdgeId edge : links) {
-        shares.push_back({edge, each});
-        further[graph_.to(edge)] += each;
-      }
+  // Farthest first, so that all that comes to a vertex has come before it is left.
+  const auto key = [this, to](VertexId at) { return std::pair(-static_cast<int>(distances(to)[at]), at); };
+  std::map<std::pair<int, VertexId>, double> waiting{{key(from), 1.0}};
+  while (!waiting.empty()) {
+    const auto [place, share] = *waiting.begin();
+    waiting.erase(waiting.begin());
+    const VertexId at = place.second;
+    next(at, to, links);
+    const double each = share / static_cast<double>(std::max<std::size_t>(links.size(), 1));
+    for (const EdgeId edge : links) {
+      shares.push_back({edge, each});
+      waiting[key(graph_.to(edge))] += each;
     }
-    here = std::move(further);
   }
   return shares;
 }

@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
+#include "network/topologies/node_wiring.hpp"
+#include "network/topologies/tree_wiring.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -13,10 +17,17 @@ namespace warploom {
 namespace {
 
 constexpr std::int64_t most_devices = 100'000'000;
+constexpr double most_written = 1e6;  // above it nobody writes the switches out
 
 }  // namespace
 
 void SwitchTreeSpec::check(const SwitchTreeSpec& spec, const ConfigValue& at, Diagnostics& diagnostics) {
+  check(spec, 1, at, diagnostics);
+}
+
+void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const ConfigValue& at,
+                           Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.error_count();
   const auto gpus = spec.node.gpus;
   const auto cards = static_cast<std::int64_t>(spec.nic.count);
   if (gpus % cards != 0 && cards % gpus != 0) {
@@ -38,11 +49,27 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, const ConfigValue& at, Di
     diagnostics.error(at.origin(), at.path_of("tiers"),
                       fmt::format("a cluster of {:.3g} devices; at most {} are supported", size, most_devices));
   }
+  if (!spec.tiers.empty() && spec.tiers[0].switches > 0) {
+    diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
+                      "for several switches a card use `nic: {planes: ...}`");
+  }
+  if (diagnostics.error_count() != before || size > most_written) return;
+  try {
+    size_tree(spec.tiers, {rails, spec.nic.planes}, cards, spec.nic.rate / spec.nic.planes);
+  } catch (const UserError& error) {
+    diagnostics.error(at.origin(), at.path_of("tiers"), error.message(), error.hint());
+  }
 }
 
 SwitchTree::SwitchTree(std::string_view kind, const NodeSpec& node, const NicSpec* nic,
                        std::span<const SwitchTierSpec> tiers, std::int64_t rails, std::int64_t devices)
-    : kind_(kind), cluster_size_(node.gpus), node_size_(node.gpus) {
+    : kind_(kind),
+      node_(node),
+      switches_(tiers.begin(), tiers.end()),
+      rails_(rails),
+      cluster_size_(node.gpus),
+      node_size_(node.gpus) {
+  if (nic != nullptr) nic_ = *nic;
   for (const auto& tier : tiers) cluster_size_ *= tier.of;
   add_node(node);
   if (nic != nullptr) {
@@ -138,6 +165,21 @@ Route SwitchTree::route(Rank from, Rank to) const {
   for (int tier = first; tier < meeting; ++tier) route.add({tier, Direction::up, link_index(tier, from)});
   for (int tier = meeting; tier-- > first;) route.add({tier, Direction::down, link_index(tier, to)});
   return route;
+}
+
+NetworkGraph SwitchTree::graph() const {
+  NetworkBuilder builder;
+  const std::int64_t count = (device_count_ + node_size_ - 1) / node_size_;
+  const NicSpec* nic = nic_ ? &*nic_ : nullptr;
+  const Nodes nodes = wire_nodes(builder, InsideSpec(node_), nic, count);
+  if (nic != nullptr) {
+    const Ends ends{nodes.count, nodes.cards_each, nodes.first_card, 1};
+    wire_tree(builder, ends, card_cable(*nic), switches_, {rails_, nic->planes});
+  }
+  std::vector<VertexId> devices(static_cast<std::size_t>(device_count_));
+  std::iota(devices.begin(), devices.end(), nodes.first_device);
+  builder.graph().set_devices(std::move(devices));
+  return builder.finish();
 }
 
 }  // namespace warploom

@@ -28,6 +28,8 @@ class Engine {
   };
 
   Time now() const { return now_; }
+  // No event runs before it (it may itself have been cancelled); Time::max() when none is left.
+  Time next_time() const { return heap_.empty() ? Time::max() : Time::picoseconds(heap_.front().time); }
   std::uint64_t processed() const { return processed_; }
   std::size_t pending() const { return heap_.size() - cancelled_; }
 

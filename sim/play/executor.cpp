@@ -184,10 +184,7 @@ void Executor::resolve_plans() {
       for (const auto& bundle : step.bundles) traffic.push_back(bundle.traffic);
     }
   }
-  const auto less = [](const Traffic& a, const Traffic& b) {
-    return a.group != b.group ? a.group < b.group : a.pattern < b.pattern;
-  };
-  std::sort(traffic.begin(), traffic.end(), less);
+  std::sort(traffic.begin(), traffic.end());
   traffic.erase(std::unique(traffic.begin(), traffic.end()), traffic.end());
   if (machine_.fabric) {
     fabric_ = machine_.fabric(engine_, *this);

@@ -2,6 +2,7 @@
 // The three questions that the executor asks of a machine: how long a kernel takes, how a call is done, how bytes move.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -66,13 +67,51 @@ enum class FlowPattern : std::uint8_t {
   tree,       // two binary trees over the nodes, each edge both ways
   rails,      // the ring over the nodes alone, every member's card a share
   ports,      // every member's port into its node's switch, both ways
+  shift,      // i -> i + distance mod n
+  exchange,   // i <-> i xor distance, i < p, the largest power of two up to n
+  fold,       // i -> i - p for all i >= p
+  unfold,     // i - p -> i for all i >= p
+  gather,     // i -> 0 for all i > 0
+  scatter,    // 0 -> i for all i > 0
+  pairs,      // those that are listed, each its weight of a flow's bytes
+  rail_pair,  // 0 -> the device of its node that is on the rail of 1 -> 1
+};
+
+// A line of members: those that differ in one digit of their number alone, i = a + stride (x + count b). A traffic
+// along it runs in all such lines at once, each a group of `count`. Count 0: the whole group.
+struct Axis {
+  std::int64_t stride = 1;
+  std::int64_t count = 0;
+  friend auto operator<=>(const Axis&, const Axis&) = default;
+};
+
+struct MemberPair {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t weight = 1;
+  friend auto operator<=>(const MemberPair&, const MemberPair&) = default;
 };
 
 struct Traffic {
   FlowPattern pattern = FlowPattern::ring;
   GroupId group = 0;
-  friend bool operator==(const Traffic&, const Traffic&) = default;
+  std::int64_t distance = 0;                                  // shift (negative: backwards), exchange
+  Axis axis = {};                                             // along which members the pattern runs
+  std::shared_ptr<const std::vector<MemberPair>> pairs = {};  // of `pairs` alone
+
+  // A total order by content, so that it is the same in every run.
+  friend std::strong_ordering operator<=>(const Traffic& a, const Traffic& b);
+  friend bool operator==(const Traffic& a, const Traffic& b) { return (a <=> b) == 0; }
 };
+inline std::strong_ordering operator<=>(const Traffic& a, const Traffic& b) {
+  if (const auto by = a.group <=> b.group; by != 0) return by;
+  if (const auto by = a.pattern <=> b.pattern; by != 0) return by;
+  if (const auto by = a.distance <=> b.distance; by != 0) return by;
+  if (const auto by = a.axis <=> b.axis; by != 0) return by;
+  if (a.pairs == b.pairs) return std::strong_ordering::equal;
+  if (!a.pairs || !b.pairs) return (a.pairs != nullptr) <=> (b.pairs != nullptr);
+  return *a.pairs <=> *b.pairs;
+}
 
 // Flows that belong together. Coupled: every flow of an instance goes at one rate and they end as a whole (a ring).
 // Independent: each flow has its own max-min share; the bundle ends with its last.
@@ -81,6 +120,9 @@ struct Bundle {
   bool coupled = true;
   Bytes bytes_per_flow{0};  // on the wire, protocol overhead included
   Bandwidth flow_limit{0};  // what one flow can reach whatever the links allow (channels, protocol); 0: no limit
+  // Of what goes from rank to rank (ring, chain, rails): what a rank may send before it has received anything, its own
+  // part; beyond it only what has come to it. 0: nobody waits. Looked at by fabrics that know one rank from another.
+  Bytes first{0};
 };
 
 // One after another: wait `latency`, then move `bundles` (all at once), then the next step.
@@ -122,6 +164,12 @@ struct FabricCounters {
   std::size_t variables = 0;  // rate variables that the known traffic folds into
 };
 
+// Of all links the kind of the one that was used most, and the share of its capacity that it carried on average.
+struct BusiestLink {
+  std::string name;  // "nvlink", "nic", "leaf"; empty: none was used
+  double load = 0;
+};
+
 // One run's network. Events go through the engine; `listener` hears the ends.
 class Fabric {
  public:
@@ -133,6 +181,8 @@ class Fabric {
   // From now on every flow of the bundle goes at most at `rate` (a device's memory is shared); 0 lifts it.
   virtual void limit(BundleId bundle, Bandwidth rate) = 0;
   virtual FabricCounters counters() const = 0;
+  // By the bundles that have ended, over `duration`.
+  virtual BusiestLink busiest_link(Time /*duration*/) const { return {}; }
 };
 
 using FabricFactory = std::function<std::unique_ptr<Fabric>(Engine&, BundleListener&)>;

@@ -20,6 +20,9 @@ enum class CollectiveKind : std::uint8_t {
   broadcast,
   all_to_all,
   send_recv,
+  reduce,   // to member 0
+  gather,   // to member 0
+  scatter,  // from member 0
   moe_dispatch,
   moe_combine,
 };
@@ -38,6 +41,12 @@ constexpr std::string_view name(CollectiveKind kind) {
       return "all_to_all";
     case CollectiveKind::send_recv:
       return "send_recv";
+    case CollectiveKind::reduce:
+      return "reduce";
+    case CollectiveKind::gather:
+      return "gather";
+    case CollectiveKind::scatter:
+      return "scatter";
     case CollectiveKind::moe_dispatch:
       return "moe_dispatch";
     case CollectiveKind::moe_combine:
@@ -51,8 +60,8 @@ using GroupId = std::uint32_t;
 struct Call {
   CollectiveKind kind = CollectiveKind::all_reduce;
   // The full buffer of one rank, as nccl-tests counts it: all-reduce its buffer, all-gather what each rank ends with,
-  // reduce-scatter what each rank starts with, broadcast and send_recv the message, all-to-all what a rank sends in
-  // all.
+  // reduce-scatter what each rank starts with, broadcast, reduce and send_recv the message, all-to-all what a rank
+  // sends in all, gather what member 0 ends with, scatter what it starts with.
   Bytes bytes{0};
   DataType type = DataType::bf16;
   GroupId group = 0;  // send_recv: groups of two, member 0 sends to member 1

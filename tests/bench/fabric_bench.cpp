@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fabric's cost against the number of devices: prepare, play one ring, solve; and a check that nothing grows.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <map>
 
+#include "network/collective_estimate.hpp"
 #include "network/fabrics/fluid.hpp"
 #include "network/network.hpp"
 #include "sim/core/config_value.hpp"
@@ -109,33 +112,117 @@ void BM_BusyFabric(benchmark::State& state) {
 }
 BENCHMARK(BM_BusyFabric);
 
-// Pairs of a random permutation: nothing folds, everything is connected.
-void BM_RandomPairs(benchmark::State& state) {
-  const std::int64_t devices = state.range(0);
-  const Network network = cluster("dgx_h100", devices);
+// `each` flows a device to random others: nothing folds, everything is connected.
+Job random_pairs(std::int64_t devices, int each) {
   Job job;
   std::uint64_t x = 1;
-  for (Rank rank = 0; rank < devices; ++rank) {
+  for (Rank rank = 0; rank < devices * each; ++rank) {
     x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+    const Rank from = rank % devices;
     const auto to = static_cast<Rank>((x >> 33) % static_cast<std::uint64_t>(devices));
-    if (to == rank) continue;
+    if (to == from) continue;
     Group group;
-    group.members.digits = {{2, to - rank}};
-    group.instances = {{rank, {}}};
+    group.members.digits = {{2, to - from}};
+    group.instances = {{from, {}}};
     job.traffic.push_back({FlowPattern::pair, static_cast<GroupId>(job.groups.size())});
     job.groups.push_back(group);
   }
+  return job;
+}
+
+// All at once, of random sizes, until the last has ended.
+void drain(benchmark::State& state, const std::string& name) {
+  const std::int64_t devices = state.range(0);
+  const Network network = cluster(name, devices);
+  const Job job = random_pairs(devices, static_cast<int>(state.range(1)));
   Engine engine;
   Listener listener;
   FluidFabric fabric(network.topology, engine, listener);
   fabric.prepare(job.groups, job.traffic);
   for (auto _ : state) {
-    for (const auto& traffic : job.traffic) fabric.start({traffic, true, Bytes(100'000'000), Bandwidth{0}}, 0);
+    std::uint64_t x = 7;
+    for (const auto& traffic : job.traffic) {
+      x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+      fabric.start({traffic, false, Bytes(50'000'000 + static_cast<std::int64_t>(x >> 33) % 50'000'000), Bandwidth{0}},
+                   0);
+    }
     engine.run();
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * job.traffic.size()));
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(job.traffic.size()));
+  count(state, fabric);
+  state.counters["touched_a_solve"] =
+      static_cast<double>(fabric.counters().variables_touched) / static_cast<double>(fabric.counters().solves);
+  state.counters["fills_a_solve"] =
+      static_cast<double>(fabric.rates().fills()) / static_cast<double>(fabric.counters().solves);
 }
-BENCHMARK(BM_RandomPairs)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
+
+void BM_DrainRandomPairs(benchmark::State& state) { drain(state, "dgx_h100"); }
+void BM_DrainRandomPairsOverThinPods(benchmark::State& state) { drain(state, "meta_24k_h100"); }
+BENCHMARK(BM_DrainRandomPairs)
+    ->Args({1024, 1})
+    ->Args({1024, 4})
+    ->Args({4096, 4})
+    ->Args({65536, 1})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DrainRandomPairsOverThinPods)->Args({1024, 4})->Args({4096, 4})->Unit(benchmark::kMillisecond);
+
+// Folding what does not fold.
+void BM_PrepareRandomPairs(benchmark::State& state) {
+  const Network network = cluster("dgx_h100", state.range(0));
+  const Job job = random_pairs(state.range(0), static_cast<int>(state.range(1)));
+  for (auto _ : state) benchmark::DoNotOptimize(fold(*network.topology, job.groups, job.traffic).links.size());
+}
+BENCHMARK(BM_PrepareRandomPairs)->Args({1024, 4})->Args({4096, 4})->Args({65536, 1})->Unit(benchmark::kMillisecond);
+
+// A three-tier network of hashed paths: cards, `devices` / 16 uplinks a tier of 16 each, as explicit flows.
+Folding hashed_permutation(std::uint32_t devices) {
+  Folding folding;
+  folding.links.resize(std::size_t{4} * devices);
+  for (std::size_t l = 0; l < folding.links.size(); ++l) folding.links[l].capacity = 50e9;
+  std::uint64_t x = 3;
+  const auto random = [&x](std::uint32_t below) {
+    x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::uint32_t>((x >> 33) % below);
+  };
+  folding.variables.resize(devices);
+  for (VariableId v = 0; v < devices; ++v) {
+    const std::uint32_t to = random(devices);
+    const LinkClassId path[] = {v, devices + v / 16 * 16 + random(16), 2 * devices + to / 16 * 16 + random(16),
+                                3 * devices + to};
+    for (const LinkClassId link : path) {
+      folding.variables[v].links.push_back({link, units_per_flow});
+      folding.links[link].usage.push_back({v, units_per_flow});
+    }
+  }
+  return folding;
+}
+
+void BM_SolveOnce(benchmark::State& state) {
+  const Folding folding = hashed_permutation(static_cast<std::uint32_t>(state.range(0)));
+  WaterFilling filling(folding);
+  std::vector<WaterFilling::Job> jobs(folding.variables.size());
+  for (auto _ : state) {
+    for (VariableId v = 0; v < jobs.size(); ++v) jobs[v] = {v};
+    filling.solve(jobs);
+    benchmark::DoNotOptimize(jobs.data());
+  }
+}
+BENCHMARK(BM_SolveOnce)->Arg(8192)->Arg(32768)->Arg(131072)->Unit(benchmark::kMillisecond);
+
+// One call as `warploom collective` plays it: planned, prepared, played.
+void BM_EstimateRing(benchmark::State& state) {
+  const Network network = cluster("dgx_h100", state.range(0));
+  const Call call{CollectiveKind::all_reduce, Bytes(state.range(1)), DataType::bf16, 0};
+  for (auto _ : state)
+    benchmark::DoNotOptimize(estimate_chosen(network, call, first_ranks(state.range(0)), {"ring", ""}).duration);
+}
+BENCHMARK(BM_EstimateRing)
+    ->Args({1024, 1 << 20})
+    ->Args({1024, 1'000'000'000})
+    ->Args({16384, 1 << 20})
+    ->Args({16384, 1'000'000'000})
+    ->Unit(benchmark::kMillisecond);
 
 // Folded sizes at 4k and 64k devices; more classes for more devices is a failure, a few more vertices (log) are not.
 bool grows(const std::string& name) {
@@ -155,13 +242,72 @@ bool grows(const std::string& name) {
   return bad;
 }
 
+std::int64_t heap_bytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks) + static_cast<std::int64_t>(info.hblkhd);
+}
+
+double seconds(std::clock_t since) { return static_cast<double>(std::clock() - since) / CLOCKS_PER_SEC; }
+
+struct Drained {
+  double touched_a_solve = 0;
+  double seconds_a_solve = 0;
+  double bytes_a_flow = 0;
+};
+
+Drained drained(std::int64_t devices, int each) {
+  const Network network = cluster("dgx_h100", devices);
+  const Job job = random_pairs(devices, each);
+  const std::int64_t before = heap_bytes();
+  Engine engine;
+  Listener listener;
+  FluidFabric fabric(network.topology, engine, listener);
+  fabric.prepare(job.groups, job.traffic);
+  for (std::size_t i = 0; i < job.traffic.size(); ++i)
+    fabric.start(
+        {job.traffic[i], false, Bytes(50'000'000 + static_cast<std::int64_t>(i * 7919 % 50'000'000)), Bandwidth{0}}, 0);
+  engine.step();
+  Drained result;
+  result.bytes_a_flow = static_cast<double>(heap_bytes() - before) / static_cast<double>(job.traffic.size());
+  const auto solves = fabric.counters().solves;
+  const auto touched = fabric.counters().variables_touched;
+  const std::clock_t start = std::clock();
+  engine.run();
+  const auto count = static_cast<double>(fabric.counters().solves - solves);
+  result.seconds_a_solve = seconds(start) / count;
+  result.touched_a_solve = static_cast<double>(fabric.counters().variables_touched - touched) / count;
+  return result;
+}
+
+// A departure touches a few flows however many there are, costs far less than filling all of them, and what a flow
+// holds is bounded.
+bool repairs_badly() {
+  const Drained small = drained(1024, 4);
+  const Drained large = drained(4096, 4);
+  const Drained wide = drained(65536, 1);
+  const Folding folding = hashed_permutation(16384);
+  WaterFilling filling(folding);
+  std::vector<WaterFilling::Job> jobs(folding.variables.size());
+  for (VariableId v = 0; v < jobs.size(); ++v) jobs[v].variable = v;
+  const std::clock_t start = std::clock();
+  filling.solve(jobs);
+  const double full = seconds(start);
+  const bool bad = large.touched_a_solve > 1.5 * small.touched_a_solve || large.touched_a_solve > 20 ||
+                   large.seconds_a_solve * 50 > full || wide.bytes_a_flow > 4096;
+  std::cerr << "random pairs: rates found anew a departure " << small.touched_a_solve << " -> " << large.touched_a_solve
+            << "; a repair is " << full / large.seconds_a_solve << " times cheaper than a solve of 16,384 flows; "
+            << wide.bytes_a_flow << " bytes a flow of 65,536" << (bad ? "  REPAIRS BADLY\n" : "\n");
+  return bad;
+}
+
 }  // namespace
 }  // namespace warploom
 
 int main(int argc, char** argv) {
   const bool rail_grows = warploom::grows("dgx_h100");
   const bool clos_grows = warploom::grows("meta_24k_h100");
-  if (rail_grows || clos_grows) return EXIT_FAILURE;
+  const bool repairs_badly = warploom::repairs_badly();
+  if (rail_grows || clos_grows || repairs_badly) return EXIT_FAILURE;
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return EXIT_SUCCESS;

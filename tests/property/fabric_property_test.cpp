@@ -16,7 +16,7 @@ using test::FabricBench;
 
 struct Case {
   std::string name;
-  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const TieredTopology> topology;
   std::vector<Group> groups;
   std::vector<FabricBench::Start> starts;
 };
@@ -209,7 +209,7 @@ TEST(FluidProperty, ATrainingStepThatCrossesPodsUnevenlyFoldsExactly) {
 // What one instance's flows put on explicit links: by the routes, not by the fold.
 using Load = std::map<LinkId, double>;
 
-Load load_of(const Topology& topology, FlowPattern pattern, const Group& group) {
+Load load_of(const TieredTopology& topology, FlowPattern pattern, const Group& group) {
   Load load;
   const std::int64_t n = group.member_count();
   const auto at = [&](std::int64_t i) { return group.rank(group.instances[0].base, i); };

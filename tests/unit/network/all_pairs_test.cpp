@@ -15,7 +15,7 @@ using test::topology;
 
 using Load = std::map<LinkId, std::int64_t>;  // in parts of a flow
 
-Load load_of_flows(const Topology& topology, const Group& group) {
+Load load_of_flows(const TieredTopology& topology, const Group& group) {
   Load load;
   const TrafficShape shape(FlowPattern::all_pairs, group, topology);
   for (const auto& flow : shape.flows(Box(group.instances[0].base)).routed) {
@@ -26,7 +26,7 @@ Load load_of_flows(const Topology& topology, const Group& group) {
   return load;
 }
 
-Load load_of_pairs(const Topology& topology, const Group& group) {
+Load load_of_pairs(const TieredTopology& topology, const Group& group) {
   Load load;
   const std::int64_t n = group.member_count();
   for (std::int64_t i = 0; i < n; ++i) {

@@ -13,12 +13,17 @@
 
 namespace warploom::test {
 
-inline std::shared_ptr<const Topology> topology(const std::string& text, std::int64_t devices) {
+inline std::shared_ptr<const Topology> any_topology(const std::string& text, std::int64_t devices) {
   const auto value = parse_config_text(text, "test.yaml");
   Diagnostics diagnostics;
   std::shared_ptr<const Topology> made = topology_registry().make(value, diagnostics, devices);
   diagnostics.throw_if_any();
   return made;
+}
+
+// One whose links form tiers.
+inline std::shared_ptr<const TieredTopology> topology(const std::string& text, std::int64_t devices) {
+  return std::dynamic_pointer_cast<const TieredTopology>(any_topology(text, devices));
 }
 
 inline const std::string node_text =

@@ -38,7 +38,7 @@ TEST(Network, EveryShippedClusterLoadsAndPlans) {
     EXPECT_GT(plan.sms, 0);
     // Alone, a flow reaches what the plan says that it can.
     const auto& bundle = plan.steps[0].bundles[0];
-    EXPECT_LE(bundle.flow_limit.value(), cluster.network.topology->tiers()[1].payload().value());
+    EXPECT_LE(bundle.flow_limit.value(), cluster.network.topology->tiered()->tiers()[1].payload().value());
   }
 }
 

@@ -12,14 +12,14 @@
 namespace warploom {
 namespace {
 
-std::shared_ptr<const Topology> cluster_network(const std::string& name, std::int64_t devices,
-                                                const std::vector<std::string>& overrides = {}) {
+std::shared_ptr<const TieredTopology> cluster_network(const std::string& name, std::int64_t devices,
+                                                      const std::vector<std::string>& overrides = {}) {
   const Library library({WARPLOOM_SOURCE_DIR "/configs"});
   const auto cluster = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", overrides, library);
   Diagnostics diagnostics;
   std::shared_ptr<const Topology> made = topology_registry().make(*cluster.find("network"), diagnostics, devices);
   diagnostics.throw_if_any();
-  return made;
+  return std::dynamic_pointer_cast<const TieredTopology>(made);
 }
 
 std::string failure(const std::string& text, std::int64_t devices) {
@@ -38,7 +38,7 @@ TEST(Topology, Nvl72Has129Point6TerabytesASecond) {
   const auto rack = topology_registry().make(value, diagnostics, 72);
   diagnostics.throw_if_any();
   EXPECT_DOUBLE_EQ((rack->injection() * 2).value(), 129.6e12);  // both ways; scenario A12
-  EXPECT_EQ(rack->summary()[0].ports_down, 72);
+  EXPECT_EQ(dynamic_cast<const TieredTopology&>(*rack).summary()[0].ports_down, 72);
   EXPECT_EQ(rack->diameter(), 2);
   EXPECT_EQ(rack->bisection(), rack->injection() / 2);
 }

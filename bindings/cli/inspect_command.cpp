@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warploom inspect CLUSTER`: what its network is made of, what it can do, and its picture.
+#include <fstream>
+#include <memory>
+
+#include "bindings/cli/command.hpp"
+#include "bindings/cli/graphviz.hpp"
+#include "bindings/report/network_report.hpp"
+#include "sim/core/errors.hpp"
+#include "workloads/network_lookup.hpp"
+
+namespace warploom {
+
+namespace {
+
+struct InspectArguments {
+  std::string cluster;
+  std::int64_t gpus = 0;
+  std::string svg;
+  std::string dot;
+  std::vector<std::string> overrides;
+  bool as_json = false;
+};
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) throw UserError("cannot write `" + path + "`");
+}
+
+void inspect_cluster(const InspectArguments& arguments, Session& session) {
+  if (arguments.cluster.empty())
+    throw UserError("`warploom inspect` needs a cluster", "such as `dgx_h100`; `warploom list clusters` shows all");
+  FoundTopology found = load_topology(arguments.cluster, arguments.gpus, arguments.overrides);
+  const NetworkReport report{found.name, inspect(*found.topology)};
+  if (!arguments.svg.empty() || !arguments.dot.empty()) {
+    const Picture picture = draw(found.name, found.topology->graph());
+    if (!arguments.dot.empty()) write_file(arguments.dot, picture.dot);
+    if (!arguments.svg.empty()) render_svg(picture.is_layered ? "dot" : "sfdp", picture.dot, arguments.svg);
+  }
+  session.console.print(arguments.as_json ? to_json(report) : to_text(report));
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& root, Action& action) {
+  CLI::App* command =
+      add_command(root, "inspect", "count a cluster's switches, cables and optics, measure its network, draw it",
+                  {"warploom inspect dgx_h100", "warploom inspect cloudmatrix384 --svg cloudmatrix.svg",
+                   "warploom inspect dgx_h100 --gpus 256 --json"});
+  const auto arguments = std::make_shared<InspectArguments>();
+  command->add_option("CLUSTER", arguments->cluster, "a cluster of the library, or a file")->type_name(cluster_label);
+  add_integer(
+      command, "--gpus", [arguments](std::int64_t value) { arguments->gpus = value; },
+      "only the network of so many devices, from the first on; default: all");
+  command->add_option("--svg", arguments->svg, "draw it, by Graphviz, as an SVG file")->type_name(file_label);
+  command->add_option("--dot", arguments->dot, "write the picture in Graphviz's language")->type_name(file_label);
+  add_overrides(command, arguments->overrides);
+  add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
+  command->callback(
+      [&action, arguments] { action = [arguments](Session& session) { inspect_cluster(*arguments, session); }; });
+}
+
+}  // namespace warploom

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colour refinement by hashes of neighbourhoods.
+#include "network/graph/quotient.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+namespace warploom {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+// Numbers in the order of first appearance; returns how many.
+std::size_t number(const std::vector<std::uint64_t>& hashes, std::vector<std::uint32_t>& colors) {
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  colors.resize(hashes.size());
+  for (std::size_t v = 0; v < hashes.size(); ++v)
+    colors[v] = known.try_emplace(hashes[v], static_cast<std::uint32_t>(known.size())).first->second;
+  return known.size();
+}
+
+std::vector<std::uint32_t> refine(const NetworkGraph& graph, bool from_device) {
+  std::vector<std::uint64_t> hashes(graph.vertex_count());
+  std::uint64_t group_number = 1;
+  for (const VertexGroup& group : graph.groups()) {
+    for (VertexId i = 0; i < group.count; ++i) hashes[group.first + i] = group_number;
+    ++group_number;
+  }
+  if (from_device && graph.device_count() > 0) hashes[graph.device(0)] = 0;
+  std::vector<std::uint32_t> colors;
+  for (std::size_t count = number(hashes, colors);;) {
+    for (std::size_t v = 0; v < hashes.size(); ++v) hashes[v] = mix(colors[v] + 0x9E3779B97F4A7C15ULL);
+    for (const GraphLink& link : graph.links()) {
+      const auto health = static_cast<std::uint64_t>(static_cast<double>(link.health) * 1e6);
+      const std::uint64_t what = mix((std::uint64_t{link.kind} << 48 | std::uint64_t{link.width} << 24) + health + 1);
+      // Sums do not depend on the order of the links.
+      hashes[link.a] += mix(what + mix(colors[link.b] + 7));
+      hashes[link.b] += mix(what + mix(colors[link.a] + 7));
+    }
+    const std::size_t next = number(hashes, colors);
+    if (next == count) return colors;
+    count = next;
+  }
+}
+
+Quotient join(const NetworkGraph& graph, const std::vector<std::uint32_t>& colors) {
+  Quotient made;
+  for (VertexId v = 0; v < colors.size(); ++v) {
+    if (colors[v] >= made.vertices.size()) made.vertices.push_back({v, 0});
+    ++made.vertices[colors[v]].count;
+  }
+  std::map<std::tuple<std::size_t, std::size_t, std::uint16_t>, QuotientLink> links;
+  for (const GraphLink& link : graph.links()) {
+    const auto [a, b] = std::minmax(colors[link.a], colors[link.b]);
+    QuotientLink& one = links[{a, b, link.kind}];
+    one.a = a;
+    one.b = b;
+    one.kind = link.kind;
+    one.count += link.width;
+    one.health = std::min(one.health, static_cast<double>(link.health));
+  }
+  for (const auto& [key, link] : links) made.links.push_back(link);
+  return made;
+}
+
+}  // namespace
+
+Quotient quotient_of(const NetworkGraph& graph, std::size_t whole, std::size_t most) {
+  if (graph.vertex_count() <= whole) {
+    std::vector<std::uint32_t> colors(graph.vertex_count());
+    std::iota(colors.begin(), colors.end(), 0U);
+    Quotient made = join(graph, colors);
+    made.is_whole = true;
+    return made;
+  }
+  Quotient made = join(graph, refine(graph, true));
+  if (made.vertices.size() <= most) return made;
+  made = join(graph, refine(graph, false));
+  made.is_from_device = false;
+  return made;
+}
+
+}  // namespace warploom

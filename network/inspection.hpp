@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a network is made of and what it can do, counted and measured on the written-out network.
+//
+// Equations: an optical cable has two transceivers; power and price are those of switches and cables as far as their
+// files give them. Ports used: of one switch, cables of all its links (of a switch of several chips, of all of them
+// together). Latencies: of the shortest way from device 0 to the first, last and farthest of the devices that it meets
+// at as many links.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "network/topology.hpp"
+
+namespace warploom {
+
+struct VertexCount {
+  std::string name;
+  VertexKind kind = VertexKind::network_switch;
+  std::int64_t count = 0;
+  std::int64_t chips = 0;  // in all of them
+  std::int64_t least_ports = 0;
+  std::int64_t most_ports = 0;
+  std::int64_t radix = 0;  // 0: unknown
+  Power power{0};          // of all; 0: unknown
+  double price = 0;
+};
+
+struct CableCount {
+  std::string name;
+  LinkMedium medium = LinkMedium::optic;
+  LinkProtocol protocol = LinkProtocol::infiniband;
+  std::int64_t count = 0;
+  std::int64_t down = 0;    // that carry nothing
+  std::int64_t optics = 0;  // transceivers
+  Bandwidth rate{0};        // of one, one way, as the data sheet says it
+  double efficiency = 1.0;
+  Time latency;
+  Power power{0};
+  double price = 0;
+};
+
+// Devices that device 0 reaches over so many links.
+struct Reach {
+  int links = 0;
+  std::int64_t devices = 0;
+  Time least;
+  Time most;
+};
+
+struct Inspection {
+  std::string kind;
+  std::int64_t devices = 0;
+  std::int64_t cluster_size = 0;
+  std::int64_t node_size = 1;
+  std::vector<VertexCount> vertices;
+  std::vector<CableCount> cables;
+  Bandwidth port{0};  // payload
+  Bandwidth card{0};
+  Bandwidth injection{0};
+  Bandwidth bisection{0};
+  int diameter = 0;
+  std::vector<Reach> reach;
+
+  std::int64_t switches() const;  // chips in all
+  std::int64_t optics() const;
+  Power power() const;
+  double price() const;
+};
+
+Inspection inspect(const Topology& topology);
+
+std::string_view name(VertexKind kind);
+std::string_view name(LinkMedium medium);
+std::string_view name(LinkProtocol protocol);
+
+}  // namespace warploom

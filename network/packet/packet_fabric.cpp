@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles as transfers.
+#include "network/packet/packet_fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "network/graph/routing.hpp"
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr bool goes_in_turn(FlowPattern pattern) {
+  return pattern == FlowPattern::ring || pattern == FlowPattern::chain || pattern == FlowPattern::rails;
+}
+
+// floor(bytes x units / units_per_flow), without overflow.
+std::int64_t part(std::int64_t bytes, std::int64_t units) {
+  return bytes / units_per_flow * units + bytes % units_per_flow * units / units_per_flow;
+}
+
+}  // namespace
+
+PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topology> topology, Engine& engine,
+                           BundleListener& listener)
+    : topology_(std::move(topology)),
+      listener_(listener),
+      graph_(topology_->graph()),
+      network_(graph_, spec, engine, *this, topology_->router(graph_)) {}
+
+void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
+  groups_.assign(groups.begin(), groups.end());
+  for (const Traffic& one : traffic) traffic_[{one.pattern, one.group}];
+  counters_.link_classes = graph_.edge_count();
+}
+
+// ---- Writing out ----------------------------------------------------------------------------------------------------
+
+void PacketFabric::write(Written& written, const Traffic& traffic) const {
+  const Group& group = groups_[traffic.group];
+  std::map<std::tuple<std::uint32_t, Rank, SwitchEnd>, std::int64_t> given;
+  const bool splits = traffic.pattern == FlowPattern::ring || traffic.pattern == FlowPattern::chain;
+  for (const ExplicitFlow& flow : explicit_flows(traffic, group, topology_->node_size())) {
+    Flow made{flow, 0, nothing, nothing, 0};
+    if (splits) {
+      std::int64_t& units = given[{flow.instance, flow.from, flow.at_switch}];
+      made.before = units;
+      units += flow.units;
+    }
+    written.flows.push_back(made);
+  }
+  written.is_single = group.instance_count() == 1;
+  if (goes_in_turn(traffic.pattern)) join_in_turn(written);
+  if (traffic.pattern == FlowPattern::ports) join_at_switches(written);
+  written.is_made = true;
+}
+
+// A gate at every rank that receives.
+void PacketFabric::join_in_turn(Written& written) const {
+  std::map<std::pair<std::uint32_t, Rank>, std::uint32_t> gate_of;
+  for (Flow& flow : written.flows) {
+    const auto [known, is_new] =
+        gate_of.try_emplace({flow.flow.instance, flow.flow.to}, static_cast<std::uint32_t>(written.gates.size()));
+    if (is_new) {
+      written.gates.push_back(1);
+      written.units.push_back(0);
+    }
+    written.units[known->second] += flow.flow.units;
+    flow.in = known->second;
+  }
+  for (Flow& flow : written.flows) {
+    if (const auto at = gate_of.find({flow.flow.instance, flow.flow.from}); at != gate_of.end()) flow.out = at->second;
+  }
+}
+
+// A gate at every switch that reduces, with an input for every member.
+void PacketFabric::join_at_switches(Written& written) const {
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> gate_of;
+  const auto key = [this](const Flow& flow) {
+    return std::pair(flow.flow.instance, flow.flow.from / topology_->node_size());
+  };
+  for (Flow& flow : written.flows) {
+    if (flow.flow.at_switch != SwitchEnd::receives) continue;
+    const auto [known, is_new] = gate_of.try_emplace(key(flow), static_cast<std::uint32_t>(written.gates.size()));
+    if (is_new) {
+      written.gates.push_back(0);
+      written.units.push_back(flow.flow.units);
+    }
+    flow.in = known->second;
+    flow.input = written.gates[known->second]++;
+  }
+  for (Flow& flow : written.flows) {
+    if (flow.flow.at_switch != SwitchEnd::sends) continue;
+    if (const auto at = gate_of.find(key(flow)); at != gate_of.end()) flow.out = at->second;
+  }
+}
+
+VertexId PacketFabric::switch_of(Rank rank) const {
+  const VertexId device = graph_.device(rank);
+  for (const EdgeId edge : graph_.out(device)) {
+    const VertexId far = graph_.to(edge);
+    if (graph_.kind(edge).protocol == LinkProtocol::nvlink && graph_.group_of(far).kind == VertexKind::network_switch) {
+      return far;
+    }
+  }
+  throw UserError(fmt::format("`{}` hangs on no switch that could add up what it sends", graph_.name(device)),
+                  "in-switch reduction needs an NVLink switch in the node");
+}
+
+// ---- Playing --------------------------------------------------------------------------------------------------------
+
+BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
+  const auto known = traffic_.find(bundle.traffic);
+  WARPLOOM_CHECK(known != traffic_.end(), "traffic of group {} was not announced", bundle.traffic.group);
+  WARPLOOM_CHECK(bundle.bytes_per_flow >= Bytes::zero(), "a bundle of {} bytes", bundle.bytes_per_flow.count());
+  Written& written = known->second;
+  if (!written.is_made) write(written, bundle.traffic);
+  ++counters_.bundles;
+  counters_.variables = std::max(counters_.variables, written.flows.size());
+
+  const std::int64_t bytes = bundle.bytes_per_flow.count();
+  const bool at_switches = bundle.traffic.pattern == FlowPattern::ports;
+  const bool is_gated = !written.gates.empty() && (bundle.first > Bytes::zero() || at_switches);
+  const bool has_own = bundle.traffic.pattern != FlowPattern::chain && !at_switches;
+  const TransferId transfer = network_.open();
+  std::vector<GateId> gates;
+  if (is_gated) {
+    for (std::size_t i = 0; i < written.gates.size(); ++i) {
+      gates.push_back(network_.add_gate(transfer, has_own ? bundle.first.count() : 0, written.gates[i],
+                                        part(bytes, written.units[i])));
+    }
+  }
+  for (const Flow& one : written.flows) {
+    const ExplicitFlow& explicit_flow = one.flow;
+    PacketFlow flow;
+    flow.from =
+        explicit_flow.at_switch == SwitchEnd::sends ? switch_of(explicit_flow.from) : graph_.device(explicit_flow.from);
+    flow.to =
+        explicit_flow.at_switch == SwitchEnd::receives ? switch_of(explicit_flow.to) : graph_.device(explicit_flow.to);
+    flow.bytes = Bytes(part(bytes, one.before + explicit_flow.units) - part(bytes, one.before));
+    flow.share = explicit_flow.share();
+    flow.limit = bundle.flow_limit * flow.share;
+    flow.channel = bundle.traffic.group;
+    flow.lane = static_cast<std::uint8_t>(bundle.traffic.group % static_cast<GroupId>(network_.spec().lanes));
+    if (is_gated && one.out != nothing) flow.gate = gates[one.out];
+    const ConnectionRange connections = network_.add(transfer, flow);
+    if (is_gated && one.in != nothing) network_.feed(transfer, connections, gates[one.in], one.input);
+  }
+  if (running_.size() <= transfer) running_.resize(transfer + 1);
+  running_[transfer] = {token, written.is_single};
+  network_.start(transfer);
+  return transfer;
+}
+
+void PacketFabric::limit(BundleId bundle, Bandwidth rate) { network_.limit(bundle, rate); }
+
+void PacketFabric::on_transfer_done(TransferId id) {
+  const Running running = running_[id];
+  listener_.on_bundle_done(running.token, running.alike);
+}
+
+}  // namespace warploom

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports, buffers, paths and connections of the packet network.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "network/packet/network.hpp"
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+namespace {
+
+// A PCI Express packet has 256 bytes of payload as most systems set it; its headers are in the link's efficiency.
+constexpr std::int64_t pcie_unit = 256;
+constexpr std::int64_t pause_frame = 64;
+
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+struct Framing {
+  std::int64_t unit = 1;    // payload of a packet
+  std::int64_t header = 0;  // of it
+  std::int64_t train = 1;   // packets that move as one
+};
+
+Framing framing_of(LinkProtocol protocol, const PacketSpec& spec) {
+  switch (protocol) {
+    case LinkProtocol::ethernet:
+      return {spec.ethernet.mtu.count(), spec.ethernet.header.count(), spec.train};
+    case LinkProtocol::nvlink:
+      return {spec.nvlink.packet().count(), (spec.nvlink.flit * spec.nvlink.header_flits).count(), spec.nvlink.train};
+    case LinkProtocol::pcie:
+      return {pcie_unit, 0, spec.nvlink.train};
+    case LinkProtocol::infiniband:
+    case LinkProtocol::unified_bus:
+      break;
+  }
+  return {spec.infiniband.mtu.count(), spec.infiniband.header.count(), spec.train};
+}
+
+}  // namespace
+
+std::size_t PacketNetwork::PathHash::operator()(const PathKey& key) const {
+  return static_cast<std::size_t>(mix((static_cast<std::uint64_t>(key.from) << 32 | key.to) ^
+                                      (static_cast<std::uint64_t>(key.channel) * 0x9E3779B97F4A7C15ULL)));
+}
+
+void PacketNetwork::make_ports() {
+  ports_.resize(graph_.edge_count());
+  lanes_.resize(graph_.edge_count() * lane_count_);
+  flows_on_.resize(graph_.edge_count());
+  most_flows_on_.resize(graph_.edge_count());
+  for (EdgeId edge = 0; edge < graph_.edge_count(); ++edge) {
+    if (graph_.link(edge).health <= 0) continue;
+    Port& port = ports_[edge];
+    const LinkKind& kind = graph_.kind(edge);
+    const Framing framing = framing_of(kind.protocol, spec_);
+    const double share = static_cast<double>(graph_.link(edge).width) * static_cast<double>(graph_.link(edge).health);
+    const double stretch = static_cast<double>(framing.unit + framing.header) / static_cast<double>(framing.unit);
+    // What a file says payload gets has the headers in it; where it says nothing, they come off the rate.
+    const double line = (kind.efficiency < 1 ? kind.payload().value() * stretch : kind.rate.value()) * share;
+    port.ps_per_byte = 1e12 / line;
+    port.latency = kind.latency.ps();
+    port.unit = static_cast<std::uint32_t>(framing.unit);
+    port.header = static_cast<std::uint32_t>(framing.header);
+    port.full_payload = static_cast<std::uint32_t>(framing.unit * framing.train);
+    port.full_size = static_cast<std::uint32_t>((framing.unit + framing.header) * framing.train);
+    const double full_ps = port.full_size * port.ps_per_byte;
+    if (full_ps >= 4e9) {
+      throw UserError(fmt::format("the link `{}` needs {} for one packet", graph_.edge_name(edge),
+                                  to_string(Time::from_seconds(full_ps * 1e-12))),
+                      "the packet fabric wants links of at least 10 Mb/s; use the fluid fabric");
+    }
+    port.full_ps = static_cast<std::uint32_t>(std::llround(full_ps));
+    port.is_ethernet = kind.protocol == LinkProtocol::ethernet;
+    port.has_credits = !port.is_ethernet;
+    port.pause_delay = kind.latency.ps() + std::llround(pause_frame * port.ps_per_byte);
+    const bool from_switch = graph_.group_of(graph_.from(edge)).kind == VertexKind::network_switch;
+    if (port.is_ethernet && spec_.ethernet.ecn.enabled && from_switch) {
+      const EcnSpec& ecn = spec_.ethernet.ecn;
+      const double scale = ecn.at_rate.value() > 0 ? kind.rate.value() * share / ecn.at_rate.value() : 1;
+      port.kmin = (ecn.kmin * scale).count();
+      port.kmax = (ecn.kmax * scale).count();
+      port.pmax = ecn.pmax;
+    } else if (!port.is_ethernet && spec_.infiniband.congestion_control.enabled && from_switch &&
+               kind.protocol == LinkProtocol::infiniband) {
+      port.kmin = port.kmax = spec_.infiniband.congestion_control.threshold.count();
+    }
+  }
+}
+
+// Credits of every lane; shared buffers of Ethernet switches, headroom first.
+void PacketNetwork::make_buffers() {
+  std::vector<std::uint32_t> buffer_at(graph_.vertex_count(), nothing);
+  std::vector<std::int64_t> reserved;
+  for (EdgeId edge = 0; edge < graph_.edge_count(); ++edge) {
+    if (graph_.link(edge).health <= 0) continue;
+    Port& port = ports_[edge];
+    const double round_trip = 2.0 * static_cast<double>(port.latency) / port.ps_per_byte;
+    const VertexId far = graph_.to(edge);
+    if (port.has_credits) {
+      const bool is_nvlink = graph_.kind(edge).protocol == LinkProtocol::nvlink;
+      const Bytes given = is_nvlink ? spec_.nvlink.buffer : spec_.infiniband.buffer;
+      std::int64_t credits = given.count();
+      if (credits == 0) credits = std::llround(2 * round_trip) + 4 * static_cast<std::int64_t>(port.full_size);
+      if (credits < port.full_size) {
+        throw UserError(
+            fmt::format("the receive buffer of `{}`, {}, does not hold a packet of {}", graph_.edge_name(edge),
+                        to_string(Bytes(credits)), to_string(Bytes(port.full_size))),
+            "raise `buffer`, or lower `mtu` or `train`");
+      }
+      for (std::uint32_t l = 0; l < lane_count_; ++l) lanes_[edge * lane_count_ + l].credits = credits;
+      continue;
+    }
+    if (!graph_.group_of(far).forwards) continue;
+    if (buffer_at[far] == nothing) {
+      buffer_at[far] = static_cast<std::uint32_t>(buffers_.size());
+      buffers_.emplace_back();
+      buffer_of_.push_back(far);
+      reserved.push_back(0);
+    }
+    port.buffer = buffer_at[far];
+    std::int64_t headroom = spec_.ethernet.pause.headroom.count();
+    if (headroom == 0) headroom = std::llround(round_trip) + 2 * static_cast<std::int64_t>(port.full_size) + 128;
+    if (!spec_.ethernet.pause.enabled) headroom = 0;
+    for (std::uint32_t l = 0; l < lane_count_; ++l) lanes_[edge * lane_count_ + l].headroom_limit = headroom;
+    reserved[port.buffer] += headroom * lane_count_;
+  }
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const VertexGroup& group = graph_.group_of(buffer_of_[i]);
+    const Bytes size = group.buffer > Bytes::zero() ? group.buffer : spec_.ethernet.buffer;
+    const std::int64_t packet = (spec_.ethernet.mtu + spec_.ethernet.header).count() * spec_.train;
+    buffers_[i].size = size.count() - reserved[i];
+    buffers_[i].alpha = spec_.ethernet.pause.alpha;
+    buffers_[i].resume_offset = spec_.ethernet.pause.resume_offset.count();
+    buffers_[i].pauses = spec_.ethernet.pause.enabled;
+    if (buffers_[i].size < packet) {
+      throw UserError(fmt::format("the buffer of `{}`, {}, leaves no room for a packet of {} beside {} of headroom for "
+                                  "its ports",
+                                  graph_.name(buffer_of_[i]), to_string(size), to_string(Bytes(packet)),
+                                  to_string(Bytes(reserved[i]))),
+                      "raise the switch's `buffer`, or lower `pause.headroom`");
+    }
+  }
+}
+
+const PacketNetwork::Path& PacketNetwork::path_of(VertexId from, VertexId to, std::uint32_t channel) {
+  const auto [known, is_new] = known_paths_.try_emplace({from, to, channel});
+  if (is_new) known->second = make_path(from, to, channel);
+  return known->second;
+}
+
+PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::uint32_t channel) {
+  const auto seed = static_cast<std::uint64_t>(spec_.seed);
+  std::vector<EdgeId> edges = router_->hashed_path({from, to, channel}, seed);
+  Path path;
+  path.place = static_cast<std::uint32_t>(paths_.size());
+  path.length = static_cast<std::uint32_t>(edges.size());
+  bool has_infiniband = false;
+  bool has_nvlink = true;
+  for (const EdgeId edge : edges) {
+    const LinkProtocol protocol = graph_.kind(edge).protocol;
+    path.is_ethernet = path.is_ethernet || protocol == LinkProtocol::ethernet;
+    has_infiniband = has_infiniband || protocol == LinkProtocol::infiniband || protocol == LinkProtocol::unified_bus;
+    has_nvlink = has_nvlink && (protocol == LinkProtocol::nvlink || protocol == LinkProtocol::pcie);
+    path.back_delay += ports_[edge].pause_delay;
+  }
+  path.is_infiniband = has_infiniband && !path.is_ethernet;
+  const LinkProtocol framed = path.is_ethernet ? LinkProtocol::ethernet
+                              : has_nvlink     ? LinkProtocol::nvlink
+                                               : LinkProtocol::infiniband;
+  const Framing framing = framing_of(framed, spec_);
+  path.unit = static_cast<std::uint32_t>(framing.unit * framing.train);
+  const auto write = [this](const std::vector<EdgeId>& one) {
+    paths_.insert(paths_.end(), one.begin(), one.end());
+    paths_.push_back(nothing);
+  };
+  write(edges);
+  if (spec_.routing != PathChoice::spray) return path;
+  // Other paths of the same first link; each hash gives one.
+  const EdgeId first = edges.front();
+  const auto most = static_cast<std::uint32_t>(spec_.spray_paths);
+  for (std::uint32_t i = 1; i < 8 * most && path.count < most; ++i) {
+    edges = router_->hashed_path({from, to, channel + (i << 16)}, seed);
+    if (edges.front() != first || edges.size() != path.length) continue;
+    write(edges);
+    ++path.count;
+  }
+  return path;
+}
+
+// Its hash has put the flow on a link in use although another of equal cost is free.
+void PacketNetwork::note_collision(const PacketFlow& flow, const Path& path) {
+  if (path.count > 1) return;
+  std::vector<EdgeId> links;
+  for (std::uint32_t i = 0; i < path.length; ++i) {
+    const EdgeId edge = paths_[path.place + i];
+    if (flows_on_[edge] == 0 || graph_.group_of(graph_.from(edge)).kind != VertexKind::network_switch) continue;
+    router_->next(graph_.from(edge), flow.to, links);
+    if (std::ranges::any_of(links, [this](EdgeId other) { return flows_on_[other] == 0; })) {
+      ++totals_.collisions;
+      return;
+    }
+  }
+}
+
+ConnectionRange PacketNetwork::add(TransferId transfer, const PacketFlow& flow) {
+  WARPLOOM_CHECK(flow.bytes >= Bytes::zero() && flow.lane < lane_count_, "a flow of {} bytes in lane {}",
+                 flow.bytes.count(), flow.lane);
+  ConnectionRange range;
+  const auto pairs = static_cast<std::uint32_t>(spec_.queue_pairs);
+  if (flow.from == flow.to) return range;
+  const std::int64_t whole = flow.bytes.count() / pairs;
+  const auto extra = static_cast<std::uint32_t>(flow.bytes.count() % pairs);
+  for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+    const std::int64_t bytes = whole + (pair < extra ? 1 : 0);
+    if (bytes == 0) break;
+    const ConnectionId id = add_connection(transfer, flow, bytes, pair, pairs);
+    transfers_[transfer].connections.push_back(id);
+    transfers_[transfer].limits.push_back(flow.limit.value() / pairs);
+    if (range.count++ == 0) range.first = static_cast<std::uint32_t>(transfers_[transfer].connections.size() - 1);
+  }
+  return range;
+}
+
+ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow& flow, std::int64_t bytes,
+                                           std::uint32_t pair, std::uint32_t pairs) {
+  const Path path = path_of(flow.from, flow.to, flow.channel * 1024 + pair);
+  note_collision(flow, path);
+  ConnectionId id = 0;
+  if (free_connections_.empty()) {
+    id = static_cast<ConnectionId>(connections_.size());
+    WARPLOOM_CHECK(id < (1U << id_bits), "more than {} connections at once", 1U << id_bits);
+    connections_.emplace_back();
+    repairs_.emplace_back();
+    timers_.emplace_back();
+  } else {
+    id = free_connections_.back();
+    free_connections_.pop_back();
+    connections_[id] = {};
+    repairs_[id] = {};
+    timers_[id] = {};
+  }
+  Connection& c = connections_[id];
+  c.from = flow.from;
+  c.to = flow.to;
+  c.bytes = bytes;
+  c.unit = path.unit;
+  c.path = path.place;
+  c.path_length = path.length;
+  c.path_count = path.count;
+  c.back_delay = path.back_delay;
+  c.lane = paths_[path.place] * lane_count_ + (by_hop_ ? 0 : flow.lane);
+  c.share = flow.share / pairs;
+  c.gate = flow.gate;
+  c.transfer = transfer;
+  c.is_infiniband = path.is_infiniband;
+  const bool can_lose = path.is_ethernet && (!spec_.ethernet.pause.enabled || spec_.ethernet.loss > 0);
+  const bool is_controlled = (path.is_ethernet && ethernet_control_) || (path.is_infiniband && infiniband_control_);
+  c.is_watched = path.is_ethernet || is_controlled || can_lose || path.count > 1;
+  if (flow.limit.value() > 0) c.limit_gap = 1e12 / (flow.limit.value() / pairs);
+  // A gate lets whole packets pass, so that it must let one pass at first.
+  if (c.gate != nothing && gates_[c.gate].first > 0) {
+    const double part = static_cast<double>(gates_[c.gate].first) * c.share;
+    c.unit = std::min(c.unit, static_cast<std::uint32_t>(std::clamp(part, 1.0, 4e9)));
+  }
+  for (std::uint32_t i = 0; i < c.path_length; ++i) {
+    const EdgeId edge = paths_[c.path + i];
+    const auto size = static_cast<double>(size_on(ports_[edge], c.unit));
+    c.base_delay += ports_[edge].latency + std::llround(size * ports_[edge].ps_per_byte);
+    most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]);
+  }
+  totals_.asked += bytes;
+  return id;
+}
+
+GateId PacketNetwork::add_gate(TransferId transfer, std::int64_t first, std::uint32_t inputs, std::int64_t total) {
+  GateId id = 0;
+  if (free_gates_.empty()) {
+    id = static_cast<GateId>(gates_.size());
+    gates_.emplace_back();
+  } else {
+    id = free_gates_.back();
+    free_gates_.pop_back();
+  }
+  Gate& gate = gates_[id];
+  gate.first = first;
+  gate.total = total;
+  gate.passed = inputs == 0 ? total : first;
+  gate.inputs.assign(inputs, 0);
+  gate.waiting.clear();
+  transfers_[transfer].gates.push_back(id);
+  return id;
+}
+
+void PacketNetwork::feed(TransferId transfer, ConnectionRange connections, GateId gate, std::uint32_t input) {
+  for (std::uint32_t i = 0; i < connections.count; ++i) {
+    Connection& c = connections_[transfers_[transfer].connections[connections.first + i]];
+    std::uint32_t id = static_cast<std::uint32_t>(feeds_.size());
+    if (free_feeds_.empty()) {
+      feeds_.emplace_back();
+    } else {
+      id = free_feeds_.back();
+      free_feeds_.pop_back();
+    }
+    feeds_[id] = {gate, input, c.first_feed};
+    c.first_feed = id;
+    transfers_[transfer].feeds.push_back(id);
+  }
+}
+
+}  // namespace warploom

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a packet network has seen: totals, its busiest queues and slowest flows, and where it was held up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/units.hpp"
+
+namespace warploom {
+
+struct QueueStatistics {
+  std::string name;        // "leaf 3 -> spine 1"; with several lanes ", lane 2"
+  std::string kind;        // of the link
+  double throughput = 0;   // bytes a second of payload, over the time that was simulated
+  double utilisation = 0;  // of the link's payload rate
+  Bytes bytes{0};          // payload
+  Bytes most_queued{0};
+  Bytes mean_queued{0};
+  std::uint64_t marks = 0;  // ECN, FECN
+  std::uint64_t drops = 0;
+  std::uint64_t pauses = 0;  // times that the far end paused it
+  Time paused;
+  std::uint64_t stalls = 0;  // times that it waited for credits
+  Time stalled;
+  std::uint32_t flows = 0;  // most at once
+};
+
+struct SlowFlow {
+  std::string from;
+  std::string to;
+  Bytes bytes{0};
+  Time duration;
+  double throughput = 0;  // bytes a second
+  Bytes resent{0};
+  std::uint64_t marks = 0;
+  std::uint64_t drops = 0;
+};
+
+struct PacketStatistics {
+  Time time;  // simulated
+  std::uint64_t packet_hops = 0;
+  std::uint64_t flows = 0;  // connections that have ended
+  Bytes asked{0};
+  Bytes delivered{0};
+  Bytes resent{0};
+  std::uint64_t marks = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t pauses = 0;
+  Time paused;  // summed over links
+  std::uint64_t stalls = 0;
+  Time stalled;
+  std::uint64_t notifications = 0;  // CNP, BECN
+  std::uint64_t collisions = 0;     // flows that hashed onto a link in use while another of equal cost was free
+  Bytes most_queued{0};
+  Time mean_completion;  // of flows
+  Time tail_completion;  // 99th percentile
+  Time last_completion;
+  std::string bottleneck;  // the link of the highest utilisation
+  double bottleneck_utilisation = 0;
+  std::vector<QueueStatistics> queues;  // the fullest first
+  std::vector<SlowFlow> slowest;
+};
+
+}  // namespace warploom

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers from the graph, remembered.
+#include "network/topologies/graph_topology.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::size_t most_latencies = std::size_t{16} << 20;
+
+}  // namespace
+
+GraphTopology::GraphTopology(WrittenNetwork network, std::int64_t devices)
+    : network_(std::move(network)), device_count_(devices) {
+  if (devices <= 0) throw UserError(fmt::format("expected at least 1 device, got {}", devices));
+  if (devices > network_.graph.device_count()) {
+    throw UserError(
+        fmt::format("the job wants {} devices; the cluster has {}", devices, network_.graph.device_count()));
+  }
+  router_ = router(network_.graph);
+  require_connected(network_.graph, *router_, devices);
+}
+
+std::unique_ptr<Router> GraphTopology::router(const NetworkGraph& graph) const {
+  if (network_.router) {
+    if (auto own = network_.router(graph)) return own;
+  }
+  return std::make_unique<Router>(graph);
+}
+
+std::vector<Time> GraphTopology::latencies_to(Rank to) const {
+  const NetworkGraph& graph = network_.graph;
+  std::vector<Time> latencies(static_cast<std::size_t>(device_count_));
+  std::unordered_map<VertexId, Time> known{{graph.device(to), Time::zero()}};
+  std::vector<EdgeId> links;
+  std::vector<EdgeId> way;
+  for (Rank from = 0; from < device_count_; ++from) {
+    way.clear();
+    VertexId at = graph.device(from);
+    while (!known.contains(at)) {
+      router_->next(at, graph.device(to), links);
+      WARPLOOM_CHECK(!links.empty(), "no link out of vertex {}", at);
+      way.push_back(links.front());
+      at = graph.to(links.front());
+    }
+    Time sum = known[at];
+    while (!way.empty()) {
+      sum = sum + graph.kind(way.back()).latency;
+      known[graph.from(way.back())] = sum;
+      way.pop_back();
+    }
+    latencies[static_cast<std::size_t>(from)] = known[graph.device(from)];
+  }
+  return latencies;
+}
+
+Time GraphTopology::latency(Rank from, Rank to) const {
+  require_rank(from);
+  require_rank(to);
+  const std::lock_guard lock(mutex_);
+  auto found = latencies_.find(to);
+  if (found == latencies_.end()) {
+    if ((latencies_.size() + 1) * static_cast<std::size_t>(device_count_) > most_latencies) latencies_.clear();
+    found = latencies_.emplace(to, latencies_to(to)).first;
+  }
+  return found->second[static_cast<std::size_t>(from)];
+}
+
+NetworkGraph GraphTopology::graph() const {
+  NetworkGraph copy = network_.graph;
+  if (device_count_ == copy.device_count()) return copy;
+  std::vector<VertexId> devices;
+  for (Rank rank = 0; rank < device_count_; ++rank) devices.push_back(copy.device(rank));
+  copy.set_devices(std::move(devices));
+  copy.finish();
+  return copy;
+}
+
+Bandwidth GraphTopology::bisection() const {
+  const std::lock_guard lock(mutex_);
+  return bisection_of(network_.graph, *router_, network_.halves);
+}
+
+int GraphTopology::diameter() const {
+  const std::lock_guard lock(mutex_);
+  return diameter_of(network_.graph, *router_);
+}
+
+}  // namespace warploom
