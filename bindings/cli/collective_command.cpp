@@ -141,7 +141,7 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.cluster = found.name;
   report.ranks = ranks;
   report.fabric = found.network.fabric_kind;
-  report.has_explanation = arguments.explain && !is_moe(kind);  // nothing else was asked for
+  report.has_explanation = arguments.explain && !is_moe(kind);  // those are what was asked for
   report.estimate = arguments.explain
                         ? estimate_collective(found.network, call, members.group, arguments.choice)
                         : estimate_chosen(found.network, call, members.group, arguments.choice);

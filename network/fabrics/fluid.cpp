@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "network/fabrics/graph_fold.hpp"
+#include "network/graph/routing_policy.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -30,6 +31,12 @@ std::uint64_t hash_of(FlowPattern pattern, const Group& group) {
   return hash;
 }
 
+// One way a queue pair or an even split; which ways there are is the router's.
+PathChoice paths_of(const RoutingSpec& routing) {
+  const bool is_split = routing.policy == RoutingPolicy::spray || routing.policy == RoutingPolicy::all_paths;
+  return {is_split ? PathChoice::Kind::even_split : PathChoice::Kind::hashed, routing.seed, routing.queue_pairs};
+}
+
 constexpr std::uint64_t pack(std::uint32_t event, std::uint32_t id) {
   return static_cast<std::uint64_t>(event) << 32 | id;
 }
@@ -44,15 +51,10 @@ FoldTraffic folder_of(std::shared_ptr<const Topology> topology) {
   }
   return [topology = std::move(topology)](std::span<const Group> groups, std::span<const Traffic> traffic) {
     const NetworkGraph graph = topology->graph();
-    const RoutingSpec routing = topology->routing();
-    // A router of one way a destination splits evenly over that one.
-    const bool is_hashed = routing.policy == RoutingPolicy::ecmp || routing.policy == RoutingPolicy::adaptive;
     GraphFoldOptions options;
     options.node_size = topology->node_size();
     options.background = topology->background();
-    options.paths.kind = is_hashed ? PathChoice::Kind::hashed : PathChoice::Kind::even_split;
-    options.paths.seed = routing.seed;
-    options.paths.queue_pairs = routing.queue_pairs;
+    options.paths = paths_of(topology->routing());
     return fold_graph(graph, *topology->router(graph), groups, traffic, options);
   };
 }

@@ -11,6 +11,7 @@ namespace warploom {
 // At the far end of the edge that it was on.
 void PacketNetwork::arrive(PacketId id) {
   Packet& packet = packets_[id];
+  if (is_adaptive_) choose_path(packet);
   const EdgeId edge = paths_[packet.place];
   const EdgeId next = paths_[packet.place + 1];
   const LaneId from = edge * lane_count_ + packet.lane;
@@ -39,6 +40,27 @@ void PacketNetwork::arrive(PacketId id) {
   packet.lane = lane;
   ++packet.place;
   enqueue(id, next);
+}
+
+// Of its connection's paths that come by this link, the one that goes on where least waits.
+void PacketNetwork::choose_path(Packet& packet) {
+  const Connection& c = connections_[packet.connection];
+  if (c.path_count == 1 || paths_[packet.place + 1] == nothing) return;
+  const std::uint32_t stride = c.path_length + 1;
+  const std::uint32_t hop = (packet.place - c.path) % stride;
+  const EdgeId edge = paths_[packet.place];
+  const std::uint32_t mine = (packet.place - c.path) / stride;
+  std::int64_t least = EventWheel::never;
+  for (std::uint32_t i = 0; i < c.path_count; ++i) {
+    const std::uint32_t place = c.path + (mine + i) % c.path_count * stride + hop;  // its own first where all are equal
+    if (paths_[place] != edge) continue;
+    const EdgeId next = paths_[place + 1];
+    const std::int64_t wait = std::max<std::int64_t>(ports_[next].busy_until - now_, 0) +
+                              std::llround(static_cast<double>(queued(next)) * ports_[next].ps_per_byte);
+    if (wait >= least) continue;
+    least = wait;
+    packet.place = place;
+  }
 }
 
 void PacketNetwork::enqueue(PacketId id, EdgeId edge) {

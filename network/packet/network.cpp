@@ -33,7 +33,8 @@ PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, 
       random_(static_cast<std::uint64_t>(spec.seed)),
       wheel_(packet_rate(graph)),
       lane_count_(static_cast<std::uint32_t>(spec.lanes)),
-      by_hop_(spec.lane_choice == LaneChoice::by_hop) {
+      by_hop_(spec.lane_choice == LaneChoice::by_hop),
+      is_adaptive_(spec.routing == PacketPaths::adaptive) {
   WARPLOOM_CHECK(graph.edge_count() * lane_count_ < (1U << id_bits), "a network of {} edges", graph.edge_count());
   paths_.push_back(nothing);
   make_ports();

@@ -177,6 +177,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
 
   // forwarding.cpp: one packet from link to link
   void arrive(PacketId id);
+  void choose_path(Packet& packet);
   void enqueue(PacketId id, EdgeId edge);
   void kick(EdgeId edge);
   void service(EdgeId edge);
@@ -263,6 +264,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   EventWheel wheel_;
   std::uint32_t lane_count_ = 1;
   bool by_hop_ = false;
+  bool is_adaptive_ = false;
   bool is_lossy_ = false;
   bool has_notes_ = false;
 

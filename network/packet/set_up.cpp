@@ -181,14 +181,16 @@ PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::ui
     paths_.push_back(nothing);
   };
   write(edges);
-  if (spec_.routing != PathChoice::spray) return path;
-  // Other paths of the same first link; each hash gives one.
-  const EdgeId first = edges.front();
+  if (spec_.routing == PacketPaths::ecmp) return path;
+  // Others of the same first link and length, each hash gives one.
   const auto most = static_cast<std::uint32_t>(spec_.spray_paths);
-  for (std::uint32_t i = 1; i < 8 * most && path.count < most; ++i) {
+  std::vector<std::vector<EdgeId>> all{edges};
+  for (std::uint32_t i = 1; i < 16 * most && path.count < most; ++i) {
     edges = router_->hashed_path({from, to, channel + (i << 16)}, seed);
-    if (edges.front() != first || edges.size() != path.length) continue;
+    if (edges.front() != all[0].front() || edges.size() != path.length || std::ranges::find(all, edges) != all.end())
+      continue;
     write(edges);
+    all.push_back(edges);
     ++path.count;
   }
   return path;

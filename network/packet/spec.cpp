@@ -45,11 +45,6 @@ void InfinibandSpec::check(const InfinibandSpec& infiniband, const ConfigValue& 
 }
 
 void PacketSpec::check(const PacketSpec& spec, const ConfigValue& at, Diagnostics& diagnostics) {
-  if (spec.routing == PathChoice::spray && spec.ethernet.recovery == LossRecovery::go_back_n) {
-    diagnostics.error(at.origin(), at.path_of("routing"),
-                      "sprayed packets overtake each other, which go_back_n takes for a loss",
-                      "set `ethernet.recovery: selective_repeat`");
-  }
   const Bytes train = (spec.infiniband.mtu + spec.infiniband.header) * spec.train;
   if (spec.infiniband.buffer > Bytes::zero() && spec.infiniband.buffer < train) {
     diagnostics.error(

@@ -25,11 +25,11 @@ struct EnumNames<LossRecovery> {
       {LossRecovery::go_back_n, "go_back_n"}, {LossRecovery::selective_repeat, "selective_repeat"}};
 };
 
-enum class PathChoice : std::uint8_t { ecmp, spray };
+enum class PacketPaths : std::uint8_t { ecmp, spray, adaptive };
 template <>
-struct EnumNames<PathChoice> {
-  static constexpr std::pair<PathChoice, std::string_view> values[] = {{PathChoice::ecmp, "ecmp"},
-                                                                       {PathChoice::spray, "spray"}};
+struct EnumNames<PacketPaths> {
+  static constexpr std::pair<PacketPaths, std::string_view> values[] = {
+      {PacketPaths::ecmp, "ecmp"}, {PacketPaths::spray, "spray"}, {PacketPaths::adaptive, "adaptive"}};
 };
 
 enum class LaneChoice : std::uint8_t { by_flow, by_hop };
@@ -94,6 +94,7 @@ struct DcqcnSpec {
   Bandwidth hyper_increase{400e6 / 8};
   Time cnp_interval = Time::picoseconds(50'000'000);
   Bandwidth least_rate{40e6 / 8};
+  Bandwidth at_rate{40e9 / 8};  // of the paper's cards
   static auto fields() {
     return field_list(
         field("g", &DcqcnSpec::g, "weight of news in the estimate of congestion").optional().in(1e-6, 1),
@@ -108,7 +109,12 @@ struct DcqcnSpec {
             .optional()
             .positive(),
         field("cnp_interval", &DcqcnSpec::cnp_interval, "least time between two notifications of a flow").optional(),
-        field("least_rate", &DcqcnSpec::least_rate, "no flow is slowed below this").optional().positive());
+        field("least_rate", &DcqcnSpec::least_rate, "no flow is slowed below this").optional().positive(),
+        field(
+            "at_rate", &DcqcnSpec::at_rate,
+            "rate of the sender's link that the two increases are for; they scale with the rate of others; 0: they do "
+            "not")
+            .optional());
   }
 };
 
@@ -260,7 +266,7 @@ struct PacketSpec {
   EthernetSpec ethernet;
   InfinibandSpec infiniband;
   NvlinkSizeSpec nvlink;
-  PathChoice routing = PathChoice::ecmp;
+  PacketPaths routing = PacketPaths::ecmp;
   int queue_pairs = 1;
   int spray_paths = 16;
   int lanes = 1;
@@ -273,9 +279,15 @@ struct PacketSpec {
         field("ethernet", &PacketSpec::ethernet, "RoCE over Ethernet").optional(),
         field("infiniband", &PacketSpec::infiniband, "InfiniBand, and what works by credits as it does").optional(),
         field("nvlink", &PacketSpec::nvlink, "NVLink").optional(),
-        field("routing", &PacketSpec::routing, "a path for each queue pair, by hash, or for each packet").optional(),
+        field("routing", &PacketSpec::routing,
+              "ecmp: a path for each queue pair, by hash; spray: packets take turns among paths; adaptive: at each "
+              "switch a packet takes the path whose queue is shortest. With several paths lost packets are sent again "
+              "selectively")
+            .optional(),
         field("queue_pairs", &PacketSpec::queue_pairs, "of a flow, each with a path of its own").optional().in(1, 1024),
-        field("spray_paths", &PacketSpec::spray_paths, "paths among which packets are sprayed").optional().in(1, 1024),
+        field("spray_paths", &PacketSpec::spray_paths, "most paths of a queue pair that is sprayed or adaptive")
+            .optional()
+            .in(1, 1024),
         field("lanes", &PacketSpec::lanes, "virtual lanes, or priorities, of a link").optional().in(1, 8),
         field("lane_choice", &PacketSpec::lane_choice,
               "by_hop: a packet moves to the next lane with every link, so that credits cannot wait in a circle")

@@ -89,7 +89,7 @@ PlanStep between_nodes(const Work& work) {
   const Time busy = work.crowded(work.copy(spec.forward_warps) * (passed / work.channels));
   const double card = work.bytes() * work.reach.nodes * (nodes - 1) / nodes / spec.network_efficiency;
   const double port = static_cast<double>(work.message.count()) * passed * (work.in_node - 1) / spec.efficiency;
-  const Bandwidth rate = setting.topology.tiers()[1].payload() * spec.network_efficiency;
+  const Bandwidth rate = setting.topology.card() * spec.network_efficiency;
   const double chunk = std::min(spec.network_chunk, work.channel_tokens) * work.channels;
   const Time first = Time::from_seconds(static_cast<double>(work.message.count()) * chunk / rate.value());
   PlanStep step{network_step(setting, setting.library.ll) + setting.profile.path_latency + first, {}};

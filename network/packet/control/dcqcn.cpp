@@ -49,10 +49,11 @@ void Dcqcn::on_sent(ConnectionId id, std::int64_t bytes, std::int64_t /*now*/) {
 
 void Dcqcn::increase(ConnectionId id) {
   State& s = states_[id];
+  const double scale = spec_.at_rate.value() > 0 ? s.line * 1e12 / spec_.at_rate.value() : 1;
   if (std::min(s.by_time, s.by_bytes) > spec_.fast_recovery) {
-    s.target += spec_.hyper_increase.value() * 1e-12;
+    s.target += spec_.hyper_increase.value() * 1e-12 * scale;
   } else if (std::max(s.by_time, s.by_bytes) >= spec_.fast_recovery) {
-    s.target += spec_.additive_increase.value() * 1e-12;
+    s.target += spec_.additive_increase.value() * 1e-12 * scale;
   }
   s.target = std::min(s.target, s.line);
   s.rate = (s.target + s.rate) / 2;

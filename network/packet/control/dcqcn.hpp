@@ -4,8 +4,8 @@
 // Equations, on a notification: Rt = Rc; Rc = Rc (1 - alpha / 2); alpha = (1 - g) alpha + g. Each alpha_timer without
 // one: alpha = (1 - g) alpha. Each rate_timer (T) and each byte_counter bytes (B), since the last notification: while
 // max(T, B) < F fast recovery, Rc = (Rt + Rc) / 2; then additive, Rt += R_AI first; when min(T, B) > F hyper, Rt +=
-// R_HAI. Starts at line rate. Receivers send a notification at most each cnp_interval. Source: Zhu et al., SIGCOMM
-// 2015, section 3.1 and figure 7.
+// R_HAI; R_AI and R_HAI grow with the line, so that a faster line converges as fast. Starts at line rate. Receivers
+// send a notification at most each cnp_interval. Source: Zhu et al., SIGCOMM 2015, section 3.1 and figure 7.
 #pragma once
 
 #include <vector>

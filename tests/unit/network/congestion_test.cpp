@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "network/packet/control/swift.hpp"
-#include "packet_fixture.hpp"
+#include "tests/unit/network/packet_fixture.hpp"
 
 namespace warploom {
 namespace {

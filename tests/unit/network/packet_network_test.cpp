@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "packet_fixture.hpp"
+#include "tests/unit/network/packet_fixture.hpp"
 
 namespace warploom {
 namespace {
@@ -339,8 +339,7 @@ TEST(PacketSpec, RefusesWhatCannotBe) {
   EXPECT_NE(refused("ethernet: {buffer: 1 kB}\n").find("does not hold a packet"), std::string::npos);
   EXPECT_NE(refused("infiniband: {buffer: 1 kB}\n").find("does not hold a packet"), std::string::npos);
   EXPECT_NE(refused("nvlink: {buffer: 1 kB}\n").find("does not hold a train"), std::string::npos);
-  EXPECT_NE(refused("routing: spray\n").find("selective_repeat"), std::string::npos);
-  EXPECT_EQ(refused("routing: spray\nethernet: {recovery: selective_repeat}\n"), "");
+  EXPECT_NE(refused("routing: random\n").find("ecmp"), std::string::npos);
 }
 
 }  // namespace

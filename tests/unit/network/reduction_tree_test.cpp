@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "packet_fixture.hpp"
+#include "tests/unit/network/packet_fixture.hpp"
 
 namespace warploom {
 namespace {
