@@ -245,7 +245,7 @@ TEST(MoePlan, LargeLowLatencyDispatchesAreBoundByLinksAndTheReceivingHalf) {
   const auto& library = network.planner->library();
   const MoeTraffic traffic = layer(MoeMode::low_latency, 65536);
   const double bytes = 65536.0 * 8 * static_cast<double>(moe_message(traffic, dispatch).count());
-  const double port = network.topology->tiers()[0].payload().value() * library.moe->low_latency.dispatch.efficiency;
+  const double port = network.topology->port().value() * library.moe->low_latency.dispatch.efficiency;
   const double expected = bytes * 7 / 8 / port;
   const Time gain =
       time_of(network, dispatch, layer(MoeMode::low_latency, 2 * 65536), 8) - time_of(network, dispatch, traffic, 8);
@@ -267,8 +267,7 @@ TEST(MoePlan, NormalKernelsAreBoundByTheirSmsUntilTheLinksAre) {
   traffic.device_sms = 148;
   const MoeReach reach = moe_reach(traffic, 8, 1);
   const double bytes = 65536 * reach.ranks * static_cast<double>(moe_message(traffic, dispatch).count()) * 7 / 8;
-  const double port =
-      network.topology->tiers()[0].payload().value() * network.planner->library().moe->normal.dispatch.efficiency;
+  const double port = network.topology->port().value() * network.planner->library().moe->normal.dispatch.efficiency;
   EXPECT_NEAR(time_of(network, dispatch, traffic, 8).seconds(), bytes / port, 0.03 * bytes / port);
 }
 
@@ -277,8 +276,8 @@ TEST(MoePlan, BetweenNodesTheCardCarriesATokenOnceForEachOtherNode) {
   const MoeTraffic traffic = layer(MoeMode::normal, 65536);
   const MoeReach reach = moe_reach(traffic, 32, 4);
   const double bytes = 65536 * reach.nodes * 3 / 4 * static_cast<double>(moe_message(traffic, dispatch).count());
-  const double card = network.topology->tiers()[1].payload().value() *
-                      network.planner->library().moe->normal.dispatch.network_efficiency;
+  const double card =
+      network.topology->card().value() * network.planner->library().moe->normal.dispatch.network_efficiency;
   EXPECT_NEAR(time_of(network, dispatch, traffic, 32).seconds(), bytes / card, 0.02 * bytes / card);
 }
 
