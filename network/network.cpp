@@ -68,11 +68,10 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
     };
   }
   made.topology = topology;
-  made.assumptions.push_back(
-      fmt::format("network: {} of {} devices, {} used; {}", topology->kind(), topology->cluster_size(),
-                  topology->device_count(),
-                  made.fabric_kind == "packet" ? "packets in queues, each flow on its own path"
-                                               : "even split over equal-cost paths; no loss, fair shares at once (fluid)"));
+  made.assumptions.push_back(fmt::format(
+      "network: {} of {} devices, {} used; {}", topology->kind(), topology->cluster_size(), topology->device_count(),
+      made.fabric_kind == "packet" ? "packets in queues, each flow on its own path"
+                                   : "even split over equal-cost paths; no loss, fair shares at once (fluid)"));
   made.assumptions.push_back(fmt::format("collectives: {}; algorithm and protocol by the library's own cost model{}",
                                          spec.name,
                                          spec.version.empty() ? "" : fmt::format(", version {}", spec.version)));

@@ -24,7 +24,8 @@ struct Network {
 };
 
 // `network` is the `network:` part of a cluster ({kind: rail_fat_tree, ...}), `library` its `library:` part; `devices`
-// of the cluster are used, 0 to devices - 1. `network.fabric` is what moves bytes: {kind: packet, ...}; fluid without. Mistakes go to the diagnostics; then the pointers are null.
+// of the cluster are used, 0 to devices - 1. `network.fabric` is what moves bytes: {kind: packet, ...}; fluid without.
+// Mistakes go to the diagnostics; then the pointers are null.
 Network make_network(const ConfigValue& network, const ConfigValue& library, std::int64_t devices,
                      Diagnostics& diagnostics);
 

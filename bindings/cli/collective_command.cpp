@@ -37,8 +37,8 @@ struct CollectiveArguments {
 };
 
 const std::vector<std::string>& operations() {
-  static const std::vector<std::string> names = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
-                                                 "all_to_all", "send_recv",  "reduce",         "gather",
+  static const std::vector<std::string> names = {"all_reduce", "all_gather",   "reduce_scatter", "broadcast",
+                                                 "all_to_all", "send_recv",    "reduce",         "gather",
                                                  "scatter",    "moe_dispatch", "moe_combine"};
   return names;
 }
@@ -142,9 +142,8 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.ranks = ranks;
   report.fabric = found.network.fabric_kind;
   report.has_explanation = arguments.explain && !is_moe(kind);  // those are what was asked for
-  report.estimate = arguments.explain
-                        ? estimate_collective(found.network, call, members.group, arguments.choice)
-                        : estimate_chosen(found.network, call, members.group, arguments.choice);
+  report.estimate = arguments.explain ? estimate_collective(found.network, call, members.group, arguments.choice)
+                                      : estimate_chosen(found.network, call, members.group, arguments.choice);
   const bool in_a_node = members.devices <= found.network.topology->node_size();
   const Library library = Library::from_environment();
   const std::string device = device_of(found, library);
@@ -156,11 +155,11 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
 }  // namespace
 
 void add_collective(CLI::App& root, Action& action) {
-  CLI::App* command =
-      add_command(root, "collective", "predict one collective alone on a cluster, and how the library does it",
-                  {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
-                   "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json",
-                   "warploom collective all_reduce --cluster dgx_h100 --ranks 0,8,16,24 --bytes 64MiB --fabric packet"});
+  CLI::App* command = add_command(
+      root, "collective", "predict one collective alone on a cluster, and how the library does it",
+      {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
+       "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json",
+       "warploom collective all_reduce --cluster dgx_h100 --ranks 0,8,16,24 --bytes 64MiB --fabric packet"});
   const auto arguments = std::make_shared<CollectiveArguments>();
   set_choices(command->add_option("OPERATION", arguments->operation, "what is done")->type_name("OPERATION"),
               operations());
@@ -180,10 +179,11 @@ void add_collective(CLI::App& root, Action& action) {
       ->add_option("--algo,--algorithm", arguments->choice.algorithm,
                    "instead of the library's choice (as NCCL_ALGO): ring, tree, nvls, ..., or an MSCCL file: plan.xml")
       ->type_name("NAME");
-  set_choices(
-      command->add_option("--proto,--protocol", arguments->choice.protocol, "instead of the library's choice (as NCCL_PROTO)")
-          ->type_name("NAME"),
-      {"ll", "ll128", "simple"});
+  set_choices(command
+                  ->add_option("--proto,--protocol", arguments->choice.protocol,
+                               "instead of the library's choice (as NCCL_PROTO)")
+                  ->type_name("NAME"),
+              {"ll", "ll128", "simple"});
   set_choices(command
                   ->add_option("--fabric", arguments->fabric,
                                "what moves the bytes: fair shares, or packets in queues with their statistics")

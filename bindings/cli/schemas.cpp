@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "network/collectives/library.hpp"
+#include "network/conditions.hpp"
+#include "network/fabrics.hpp"
 #include "network/topologies.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/errors.hpp"
@@ -26,7 +28,9 @@ std::vector<NamedSchema> schemas() {
           {"architecture", [] { return json_schema<ArchitectureSpec>("Warploom architecture"); }},
           {"host", [] { return json_schema<HostSpec>("Warploom host"); }},
           {"library", [] { return json_schema<LibrarySpec>("Warploom collective library"); }},
-          {"network", [] { return topology_registry().json_schema(); }}};
+          {"network", [] { return topology_registry().json_schema(); }},
+          {"conditions", [] { return json_schema<Conditions>("What befalls a network of any kind"); }},
+          {"fabric", [] { return fabric_registry().json_schema(); }}};
 }
 
 }  // namespace

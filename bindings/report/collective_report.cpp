@@ -119,7 +119,7 @@ std::string to_text(const CollectiveReport& report) {
   table.add({"protocol", fmt::format("{}, {} channels", e.protocol, e.channels)});
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
   if (!e.bottleneck.name.empty())
-    table.add({"busiest link", fmt::format("{}, {:.0f}% of the time's bytes", e.bottleneck.name, 100 * e.bottleneck.load)});
+    table.add({"busiest link", fmt::format("{}, {:.0f}% busy", e.bottleneck.name, 100 * e.bottleneck.load)});
   std::string text = fmt::format("{} of {} over {} devices of {}\n", name(report.call.kind),
                                  to_string(report.call.bytes), report.ranks, report.cluster) +
                      table.lines();

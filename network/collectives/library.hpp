@@ -70,6 +70,7 @@ struct NvlsSpec {
   bool enabled = false;
   int channels = 16;
   Bytes chunk{131'072};
+  Time base = Time::zero();
   Time step = Time::zero();
   Time small_step = Time::zero();
   double efficiency = 1.0;
@@ -81,6 +82,7 @@ struct NvlsSpec {
         field("enabled", &NvlsSpec::enabled, "whether devices and switch can").optional(),
         field("channels", &NvlsSpec::channels, "channels, one SM each").optional().in(1, 1024),
         field("chunk", &NvlsSpec::chunk, "bytes of a head's step in a channel, at most").optional().positive(),
+        field("base", &NvlsSpec::base, "first step and fill of a tree over nodes, at least").optional(),
         field("step", &NvlsSpec::step, "fixed time of a step").optional(),
         field("small_step", &NvlsSpec::small_step,
               "more than that, of a step whose chunk is below 64 KiB, what the threads move in one round")
