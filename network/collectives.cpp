@@ -36,6 +36,7 @@
 #include "network/collectives/tree_all_reduce.hpp"
 #include "network/collectives/wishes.hpp"
 #include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
 
 namespace warploom {
 
@@ -191,10 +192,12 @@ const Planner::Option* first_wanted(const std::vector<Planner::Option>& all, Col
 
 [[noreturn]] void refuse_choice(const Call& call, const Group& group, const CollectiveChoice& choice,
                                 const std::vector<Planner::Option>& all) {
-  std::string known;
+  std::vector<std::string> ways;  // a name once, though flat and level by level may have it
   for (const Planner::Option& option : all) {
-    known += fmt::format("{}{}/{}", known.empty() ? "" : ", ", name(option.algorithm), name(option.protocol));
+    std::string way = fmt::format("{}/{}", name(option.algorithm), name(option.protocol));
+    if (std::ranges::find(ways, way) == ways.end()) ways.push_back(std::move(way));
   }
+  const std::string known = join(ways);
   throw UserError(fmt::format("{} of {} ranks cannot be done with algorithm `{}` and protocol `{}`", name(call.kind),
                               group.member_count(), choice.algorithm.empty() ? "auto" : choice.algorithm,
                               choice.protocol.empty() ? "auto" : choice.protocol),

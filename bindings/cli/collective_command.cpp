@@ -155,11 +155,11 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
 }  // namespace
 
 void add_collective(CLI::App& root, Action& action) {
-  CLI::App* command = add_command(
-      root, "collective", "predict one collective alone on a cluster, and how the library does it",
-      {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
-       "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json",
-       "warploom collective all_reduce --cluster dgx_h100 --ranks 0,8,16,24 --bytes 64MiB --fabric packet"});
+  CLI::App* command =
+      add_command(root, "collective", "predict one collective alone on a cluster, and how the library does it",
+                  {"warploom collective all_reduce --cluster dgx_h100 --gpus 8 --bytes 256MiB",
+                   "warploom collective all_gather --cluster dgx_h100 --gpus 8 --bytes 1GiB --json",
+                   "warploom collective all_reduce --cluster dgx_h100 --ranks 0,8 --bytes 64MiB"});
   const auto arguments = std::make_shared<CollectiveArguments>();
   set_choices(command->add_option("OPERATION", arguments->operation, "what is done")->type_name("OPERATION"),
               operations());
