@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
+#include "bindings/cli/call_arguments.hpp"
 #include "bindings/cli/command.hpp"
 #include "bindings/cli/moe_arguments.hpp"
 #include "bindings/report/collective_report.hpp"
 #include "network/collective_estimate.hpp"
 #include "network/collectives/moe/moe.hpp"
-#include "network/collectives/rank_list.hpp"
 #include "network/fabrics.hpp"
 #include "sim/core/text.hpp"
 #include "sim/core/units.hpp"
@@ -29,6 +28,7 @@ struct CollectiveArguments {
   std::string ranks;
   std::string bytes;
   std::string fabric;
+  std::vector<std::string> beside;
   CollectiveChoice choice;
   MoeArguments moe;
   std::vector<std::string> overrides;
@@ -43,64 +43,17 @@ const std::vector<std::string>& operations() {
   return names;
 }
 
-Bytes bytes_of(const std::string& text) {
-  if (text.empty()) throw UserError("`warploom collective` needs a size: `--bytes SIZE`", "such as `--bytes 256MiB`");
-  if (const auto bytes = parse_quantity<Bytes>(text)) {
-    if (*bytes < Bytes(0)) throw UserError("`--bytes`: expected a size of at least 0 B, got " + warploom::quoted(text));
-    return *bytes;
-  }
-  throw UserError("`--bytes`: expected a size such as `256 MiB`, got " + warploom::quoted(text),
-                  "write it with a unit: B, kB, MB, GB, KiB, MiB, GiB");
-}
-
-constexpr std::size_t most_listed = 1 << 20;
-
-// "0-7,16,24": ranks in the order of the group's members.
-std::vector<Rank> ranks_of(const std::string& text) {
-  const auto refuse = [](std::string_view part) {
-    throw UserError("`--ranks`: expected ranks such as `0-7,16,24`, got " + warploom::quoted(part));
-  };
-  const auto number = [&](std::string_view digits) {
-    std::int64_t value = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || value < 0) refuse(digits);
-    return value;
-  };
-  std::vector<Rank> ranks;
-  for (const std::string_view part : split(text, ',')) {
-    const std::string_view entry = trim(part);
-    const std::size_t dash = entry.find('-');
-    const std::int64_t first = number(entry.substr(0, dash));
-    const std::int64_t last = dash == std::string_view::npos ? first : number(entry.substr(dash + 1));
-    if (last < first) refuse(entry);
-    if (static_cast<std::size_t>(last - first) + ranks.size() >= most_listed)
-      throw UserError(fmt::format("`--ranks`: more than {} ranks", most_listed), "use `--gpus N` for the first N");
-    for (Rank rank = first; rank <= last; ++rank) ranks.push_back(rank);
-  }
-  return ranks;
-}
-
-struct Members {
-  Group group;
-  std::int64_t devices = 0;  // of the cluster that there must be
-};
-
-Members members_of(const CollectiveArguments& arguments) {
+Members taking_part(const CollectiveArguments& arguments) {
   if (arguments.ranks.empty()) {
     if (arguments.gpus < 2)
       throw UserError("`warploom collective` needs at least two devices: `--gpus N`", "or `--ranks 0-7,16,24`");
     return {first_ranks(arguments.gpus), arguments.gpus};
   }
-  const std::vector<Rank> ranks = ranks_of(arguments.ranks);
-  if (ranks.size() < 2) throw UserError("`--ranks` names one device; a collective needs two");
-  if (arguments.gpus > 0 && arguments.gpus != static_cast<std::int64_t>(ranks.size()))
-    throw UserError(fmt::format("`--gpus {}` and {} ranks in `--ranks`", arguments.gpus, ranks.size()),
+  const Members members = members_of("--ranks", arguments.ranks);
+  if (arguments.gpus > 0 && arguments.gpus != members.group.member_count())
+    throw UserError(fmt::format("`--gpus {}` and {} ranks in `--ranks`", arguments.gpus, members.group.member_count()),
                     "leave `--gpus` out");
-  try {
-    return {group_of_ranks(ranks), *std::ranges::max_element(ranks) + 1};
-  } catch (const UserError& error) {
-    throw UserError("`--ranks`: " + error.message(), error.hint());
-  }
+  return members;
 }
 
 // With the fabric that is asked for instead of the cluster's own.
@@ -118,19 +71,24 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
     throw UserError("`warploom collective` needs a cluster: `--cluster CLUSTER`",
                     "such as `--cluster dgx_h100`; `warploom list clusters` shows all");
   }
-  const Members members = members_of(arguments);
+  const Members members = taking_part(arguments);
   const std::int64_t ranks = members.group.member_count();
   const CollectiveKind kind = *collective_kind(arguments.operation);
   Call call;
   call.kind = kind;
   if (!is_moe(kind)) {
     arguments.moe.require_unused(kind);
-    call.bytes = bytes_of(arguments.bytes);
+    if (arguments.bytes.empty())
+      throw UserError("`warploom collective` needs a size: `--bytes SIZE`", "such as `--bytes 256MiB`");
+    call.bytes = bytes_of("--bytes", arguments.bytes);
   } else if (!arguments.bytes.empty()) {
     throw UserError(fmt::format("`--bytes` says nothing of {}", arguments.operation),
                     "its bytes follow from `--tokens`, `--hidden`, `--top-k` and `--experts`");
   }
-  const FoundNetwork found = load_network(arguments.cluster, members.devices, overrides_of(arguments));
+  const std::vector<CallBeside> beside = calls_beside(arguments.beside);
+  std::int64_t devices = members.devices;
+  for (const CallBeside& other : beside) devices = std::max(devices, other.members.devices);
+  const FoundNetwork found = load_network(arguments.cluster, devices, overrides_of(arguments));
   if (is_moe(kind) && !(arguments.choice.algorithm.empty() && arguments.choice.protocol.empty())) {
     throw UserError(fmt::format("`--algo` and `--proto` say nothing of {}", arguments.operation),
                     "`--kind` says which kernels do it");
@@ -144,6 +102,14 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   report.has_explanation = arguments.explain && !is_moe(kind);  // those are what was asked for
   report.estimate = arguments.explain ? estimate_collective(found.network, call, members.group, arguments.choice)
                                       : estimate_chosen(found.network, call, members.group, arguments.choice);
+  if (!beside.empty()) {
+    std::vector<ConcurrentCall> calls{{call, members.group, arguments.choice}};
+    for (const CallBeside& other : beside) calls.push_back({other.call, other.members.group, {}});
+    const ConcurrentEstimate together = estimate_concurrent(found.network, calls);
+    report.together = together.together[0];
+    for (std::size_t i = 0; i < beside.size(); ++i)
+      report.beside.push_back({beside[i].text, together.alone[i + 1].duration, together.together[i + 1]});
+  }
   const bool in_a_node = members.devices <= found.network.topology->node_size();
   const Library library = Library::from_environment();
   const std::string device = device_of(found, library);
@@ -189,6 +155,10 @@ void add_collective(CLI::App& root, Action& action) {
                                "what moves the bytes: fair shares, or packets in queues with their statistics")
                   ->type_name("KIND"),
               fabric_registry().names());
+  command
+      ->add_option("--beside", arguments->beside,
+                   "another call that starts at the same moment: \"all_to_all 64MiB 8-15\"; may be repeated")
+      ->type_name("CALL");
   add_moe_arguments(command, arguments->moe);
   add_overrides(command, arguments->overrides);
   add_flag(command, "--explain", arguments->explain, "list what the library could have done");

@@ -120,6 +120,12 @@ std::string to_text(const CollectiveReport& report) {
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
   if (!e.bottleneck.name.empty())
     table.add({"busiest link", fmt::format("{}, {:.0f}% busy", e.bottleneck.name, 100 * e.bottleneck.load)});
+  if (report.together) {
+    table.add({"all together", to_string(*report.together)});
+    for (const BesideReport& other : report.beside)
+      table.add({"beside it", fmt::format("{}: {} alone, {} together", other.call, to_string(other.alone),
+                                          to_string(other.together))});
+  }
   std::string text = fmt::format("{} of {} over {} devices of {}\n", name(report.call.kind),
                                  to_string(report.call.bytes), report.ranks, report.cluster) +
                      table.lines();
@@ -145,6 +151,15 @@ std::string to_json(const CollectiveReport& report) {
   json["bottleneck"] = nullptr;
   if (!e.bottleneck.name.empty()) json["bottleneck"] = {{"link", e.bottleneck.name}, {"load", e.bottleneck.load}};
   json["fabric"] = report.fabric;
+  if (report.together) {
+    json["together_us"] = report.together->microseconds();
+    json["beside"] = Json::array();
+    for (const BesideReport& other : report.beside) {
+      json["beside"].push_back({{"call", other.call},
+                                {"alone_us", other.alone.microseconds()},
+                                {"together_us", other.together.microseconds()}});
+    }
+  }
   if (e.packets) json["packets"] = packets_json(*e.packets);
   json["error_band"] = band_json(report.band, e.duration);
   if (report.has_explanation) {

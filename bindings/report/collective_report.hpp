@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bindings/report/prediction_band.hpp"
 #include "network/collective_estimate.hpp"
@@ -12,12 +13,21 @@
 
 namespace warploom {
 
+// Another call at the same time.
+struct BesideReport {
+  std::string call;
+  Time alone;
+  Time together;
+};
+
 struct CollectiveReport {
   Call call;
   std::string cluster;
   std::int64_t ranks = 0;
   std::string fabric;  // "fluid", "packet"
   CollectiveEstimate estimate;
+  std::optional<Time> together;  // the call's duration with those beside it
+  std::vector<BesideReport> beside;
   std::optional<PredictionBand> band;
   bool has_explanation = false;
 };
