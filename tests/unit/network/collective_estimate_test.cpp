@@ -82,6 +82,40 @@ TEST(CollectiveEstimate, LargeCallsReachThePublishedBusBandwidth) {
   EXPECT_NEAR(bus(cluster("dgx_h800", 8), 8, {}), 215, 215 * 0.06);  // SimAI calbusbw.h
 }
 
+double slope(const Network& network, CollectiveKind kind, std::int64_t ranks, Bytes bytes) {
+  const auto time = [&](Bytes size) {
+    return estimate_chosen(network, {kind, size, DataType::bf16, 0}, first_ranks(ranks)).duration;
+  };
+  return (bytes / (time(bytes * 2) - time(bytes))).value();
+}
+
+// Where channels bind, a rank's own part takes their time, too: 4 and 8 B200 take as long for a byte, though each sends
+// 3/4 and 7/8 of it.
+TEST(CollectiveEstimate, AllToAllsCopyTheirOwnPart) {
+  const Network b200 = cluster("dgx_b200", 8);
+  const double of_four = slope(b200, CollectiveKind::all_to_all, 4, 256_MiB);
+  const double of_eight = slope(b200, CollectiveKind::all_to_all, 8, 256_MiB);
+  EXPECT_NEAR(of_four / of_eight, 1, 0.01);
+  EXPECT_NEAR(of_eight, 32 * 19.7e9, 0.02 * of_eight);
+}
+
+// What the first parts of eight messages cost is nothing beside the cards' time: 1,016 of 1,024 parts leave the node.
+TEST(CollectiveEstimate, AnAllToAllOfManyRanksIsBoundByTheCards) {
+  const Network h100 = cluster("dgx_h100", 1024);
+  const auto estimate =
+      estimate_chosen(h100, {CollectiveKind::all_to_all, 1_GiB, DataType::bf16, 0}, first_ranks(1024));
+  const double cards = (1_GiB).count() * (1016.0 / 1024) / (48.5e9 * 0.94);
+  EXPECT_GT(estimate.duration.seconds(), cards);
+  EXPECT_LT(estimate.duration.seconds(), 1.1 * cards);
+}
+
+TEST(CollectiveEstimate, LlBetweenNodesReachesWhatItsTableSays) {
+  const Network h100 = cluster("dgx_h100", 64);
+  const auto estimate =
+      estimate_chosen(h100, {CollectiveKind::all_gather, 1_GiB, DataType::bf16, 0}, first_ranks(64), {"ring", "ll"});
+  EXPECT_NEAR(estimate.bus_bandwidth.value(), 35e9, 0.03 * 35e9);
+}
+
 TEST(CollectiveEstimate, ListsCandidatesWithTheChosenOneAmongThem) {
   const Network node = cluster("dgx_h100", 8);
   const auto estimate =
