@@ -25,6 +25,7 @@
 #include "network/collectives/ring_all_reduce.hpp"
 #include "network/collectives/ring_broadcast.hpp"
 #include "network/collectives/ring_reduce_scatter.hpp"
+#include "network/collectives/ring_search.hpp"
 #include "network/collectives/rooted.hpp"
 #include "network/collectives/rounds/bruck.hpp"
 #include "network/collectives/rounds/halving_doubling.hpp"
@@ -159,6 +160,31 @@ void append(std::vector<std::int64_t>& key, const RankBox& box) {
 
 }  // namespace
 
+namespace {
+
+// As the first instance has them; the others are taken for its like.
+void find_rings(const Group& group, const Topology& topology, const TunerSpec& tuner, GroupProfile& profile) {
+  constexpr std::int64_t most_members = 16;
+  if (topology.tiered() != nullptr || !profile.in_node() || profile.members < 2 || profile.members > most_members)
+    return;
+  std::vector<Rank> devices;
+  for (std::int64_t i = 0; i < profile.members; ++i) devices.push_back(group.rank(group.instances.front().base, i));
+  const RingPacking packing = pack_rings(topology.graph(), devices, tuner);
+  if (packing.rings.empty()) return;
+  std::map<std::pair<int, int>, std::int32_t> passes;
+  for (const auto& ring : packing.rings) {
+    for (std::size_t i = 0; i < ring.size(); ++i) ++passes[{ring[i], ring[(i + 1) % ring.size()]}];
+  }
+  auto pairs = std::make_shared<std::vector<MemberPair>>();
+  for (const auto& [pair, count] : passes) pairs->push_back({pair.first, pair.second, count});
+  profile.ring_pairs = std::move(pairs);
+  profile.rings = static_cast<std::int64_t>(packing.rings.size());
+  profile.channels = packing.graph.channels;
+  profile.ring_rate = packing.graph.bus();
+}
+
+}  // namespace
+
 GroupProfile Planner::profile(const Call& call, const Group& group) const {
   const FlowPattern pattern = pattern_of(call.kind, group);
   GroupKey key{static_cast<std::int64_t>(pattern)};
@@ -168,7 +194,8 @@ GroupProfile Planner::profile(const Call& call, const Group& group) const {
     const std::lock_guard lock(mutex_);
     if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;
   }
-  const GroupProfile found = profile_of(pattern, group, *topology_);
+  GroupProfile found = profile_of(pattern, group, *topology_);
+  if (pattern == FlowPattern::ring) find_rings(group, *topology_, library_.tuner, found);
   const std::lock_guard lock(mutex_);
   profiles_.emplace(std::move(key), found);
   return found;
@@ -236,8 +263,11 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
       found.push_back(option);
     }
   }
-  const auto order = [](const Option& option) {
-    return std::tuple(!option.is_offered, option.library_estimate, option.algorithm, option.protocol);
+  // Where the library estimates nothing: LL for what it would send under LL, else Simple.
+  const bool is_small = call.bytes / where.members <= library_.peer.ll_bytes;
+  const auto order = [is_small](const Option& option) {
+    const auto rank = static_cast<int>(option.protocol);
+    return std::tuple(!option.is_offered, option.library_estimate, option.algorithm, is_small ? rank : -rank);
   };
   std::ranges::sort(found, {}, order);
   return found;

@@ -94,6 +94,9 @@ class Topology {
   // Cards of a node as its devices see them: those beyond one a device are bonded.
   virtual double cards_of_node() const = 0;
 
+  // The devices of a node hang on a switch that adds up and multicasts (NVLink's), or on one that stands for it.
+  virtual bool reduces_in_node() const { return true; }
+
   // Of the links on the shortest way. Throws UserError for a rank outside the job.
   virtual Time latency(Rank from, Rank to) const = 0;
   // Moving both ends by a multiple of it changes no latency.

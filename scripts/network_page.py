@@ -5,7 +5,8 @@
     network_page.py WARPLOOM [--data DIR]
 
 Between `<!-- nodes -->` and `<!-- end -->` stand the errors inside a node beside the spread of the same call, between
-`<!-- clusters -->` and `<!-- end -->` those across nodes; the rest of the page stays. A figure a device shows bus bandwidth over
+`<!-- clusters -->` and `<!-- end -->` those across nodes, between `<!-- regions -->` and `<!-- end -->` how far choices agree with
+measured regions; the rest of the page stays. A figure a device shows bus bandwidth over
 size, measured as dots, predicted as a line whose colour is algorithm and protocol.
 """
 
@@ -22,6 +23,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+
+from tuner_regions import agreement  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/models/network_accuracy.md"
@@ -109,6 +112,14 @@ def clusters_table(rows):
                  lines)
 
 
+def regions_table(warploom, data):
+    lines = []
+    for (platform, operation), (points, library, ours, near) in agreement(warploom, Path(data) / "net/aws_ofi_tuner_regions.csv").items():
+        lines.append([platform, operation, points, *(f"{100 * count / points:.0f}%" for count in (library, ours, near))])
+    return table(["platform", "operation", "points", "NCCL's model agrees", "our quickest agrees", "measured way within 10% of our quickest"],
+                 lines)
+
+
 def draw(device, rows):
     own = [row for row in rows if row["device"] == device and row["nodes"] == 1 and row["table.algo"] == "auto"
            and row["op"] in OPERATIONS and "aiconfigurator" in row["table.source"]]
@@ -165,7 +176,8 @@ def main():
         draw(device, rows)
     text = PAGE.read_text(encoding="utf-8")
     text = between(text, "nodes", nodes_table(rows))
-    PAGE.write_text(between(text, "clusters", clusters_table(rows)), encoding="utf-8")
+    text = between(text, "clusters", clusters_table(rows))
+    PAGE.write_text(between(text, "regions", regions_table(given.warploom, given.data)), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)}: {len(rows)} rows")
 
 

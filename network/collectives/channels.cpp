@@ -35,6 +35,7 @@ RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
 std::int64_t most_channels(const Setting& setting) {
   if (!setting.profile.in_node()) return setting.library.network_channels;
   if (setting.library.node_channels > 0) return setting.library.node_channels;
+  if (setting.profile.ring_pairs) return 2 * setting.profile.channels;
   return 2 * search_rings(setting.topology.port(), setting.library).channels;
 }
 

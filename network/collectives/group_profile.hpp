@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "network/topology.hpp"
 #include "sim/play/ports.hpp"
@@ -16,6 +18,12 @@ struct GroupProfile {
   Time path_latency;               // wires and switches beyond the library's hop, once around the ring
   Time tree_latency;               // the same, from a leaf of the nodes' tree to its root
   bool alike = true;               // instances do not differ in this
+  // Of one node whose devices are joined by links of their own: the library's rings over them (ring_search.hpp), as the
+  // pairs that all rings together have, each as often as rings pass it; none where there is a switch or no ring.
+  std::shared_ptr<const std::vector<MemberPair>> ring_pairs = {};
+  std::int64_t rings = 0;     // that the pairs are of
+  std::int64_t channels = 0;  // after splitting
+  Bandwidth ring_rate{0};     // of all together
 
   bool in_node() const { return nodes == 1; }
   friend bool operator==(const GroupProfile&, const GroupProfile&) = default;

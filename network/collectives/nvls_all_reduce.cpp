@@ -29,7 +29,8 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
 }
 
 bool NvlsAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
-  return setting.library.nvls.enabled && protocol == Protocol::simple && setting.profile.in_node();
+  return setting.library.nvls.enabled && protocol == Protocol::simple && setting.profile.in_node() &&
+         setting.topology.reduces_in_node();
 }
 
 Plan NvlsAllReduce::plan(const Setting& setting, Protocol /*protocol*/) const {

@@ -15,7 +15,7 @@ namespace warploom {
 
 bool NvlsTreeAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
   return setting.library.nvls.enabled && protocol == Protocol::simple && !setting.profile.in_node() &&
-         setting.profile.least_in_node > 1;
+         setting.profile.least_in_node > 1 && setting.topology.reduces_in_node();
 }
 
 namespace {

@@ -32,6 +32,7 @@ Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol) {
 }
 
 Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
+  if (setting.profile.ring_pairs) return setting.profile.ring_rate * protocol.efficiency;
   const Bandwidth port = setting.topology.port() * protocol.efficiency;
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
@@ -116,7 +117,15 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   // Where the moving alone would take longer than everything, the latency is gone and the flow goes quicker.
   const Bandwidth quicker = moving < wire / limit && moving > Time::zero() ? wire / moving : limit;
   Bundle around = bundle_of(setting, movement.pattern, wire, quicker);
-  around.first = wire / movement.steps;  // what a rank sends in the first step is its own
+  // What a rank sends in the first step is its own; a part below a packet's size holds nobody back.
+  constexpr Bytes least_part{1024};
+  if (const Bytes own = wire / movement.steps; movement.pattern == FlowPattern::ring && own >= least_part)
+    around.first = own;
+  if (setting.profile.ring_pairs && movement.pattern == FlowPattern::ring) {
+    // Each of the rings that the library finds takes its part, link by link.
+    around = bundle_of(setting, FlowPattern::pairs, wire / setting.profile.rings, quicker / setting.profile.rings);
+    around.traffic.pairs = setting.profile.ring_pairs;
+  }
   plan.steps.push_back({alone - moving, {around}});
   return plan;
 }

@@ -40,7 +40,8 @@ Links links_of(const NetworkGraph& graph, std::span<const Rank> devices) {
       const double rate = graph.payload(edge).value();
       if (const auto other = number.find(to); other != number.end()) {
         links.direct[i * links.count + other->second] += rate;
-      } else if (graph.group_of(to).kind == VertexKind::network_switch && users[to] > 1) {
+      } else if (graph.group_of(to).kind == VertexKind::network_switch && users[to] > 1 &&
+                 graph.kind(edge).protocol != LinkProtocol::pcie) {
         links.out[i] += rate;
         links.in[i] += rate;
       }

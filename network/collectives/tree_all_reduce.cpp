@@ -30,7 +30,9 @@ Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double w
 }
 
 bool TreeAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
-  return protocol_of(setting.library, protocol).enabled;
+  // What a tree moves inside a node is counted on the ports into the node's switch; a mesh has none.
+  const bool is_counted = setting.topology.reduces_in_node() || setting.profile.nodes == setting.ranks();
+  return protocol_of(setting.library, protocol).enabled && is_counted;
 }
 
 namespace {

@@ -301,6 +301,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;
   std::uint32_t open_connections_ = 0;
+  bool was_idle_ = false;  // at the last watch
 
   std::unique_ptr<CongestionController> ethernet_control_;
   std::unique_ptr<CongestionController> infiniband_control_;

@@ -44,7 +44,7 @@ void PacketFabric::write(Written& written, const Traffic& traffic) const {
   const Group group = require_lines(traffic.axis, groups_[traffic.group]);
   std::map<std::tuple<std::uint32_t, Rank, SwitchEnd>, std::int64_t> given;
   const bool splits = traffic.pattern == FlowPattern::ring || traffic.pattern == FlowPattern::chain;
-  for (const ExplicitFlow& flow : explicit_flows(traffic, group, topology_->node_size())) {
+  for (const ExplicitFlow& flow : explicit_flows(traffic, groups_[traffic.group], topology_->node_size())) {
     Flow made{flow, 0, nothing, nothing, 0};
     if (splits) {
       std::int64_t& units = given[{flow.instance, flow.from, flow.at_switch}];

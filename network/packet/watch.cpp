@@ -17,6 +17,9 @@ namespace warploom {
 void PacketNetwork::watch() {
   is_watching_ = open_connections_ > 0;
   if (!is_watching_) return;
+  // Nothing is on its way and nothing will be: flows wait for what others would have to send first. Circles of links
+  // have their own words below, and are seen a watch later.
+  const bool is_idle = wheel_.empty();
   push(now_ + spec_.watch.ps(), Kind::watch, 0);
   const auto is_held = [this](LaneId id) {
     const Lane& lane = lanes_[id];
@@ -52,6 +55,11 @@ void PacketNetwork::watch() {
       way.push_back({next, waits_for(next)});
     }
   }
+  if (is_idle && was_idle_) {
+    throw UserError(fmt::format("{} flows wait for each other and none can go on", open_connections_),
+                    "this call cannot be played packet by packet; `--fabric fluid` can");
+  }
+  was_idle_ = is_idle;
 }
 
 std::vector<LaneId> PacketNetwork::waits_for(LaneId id) const {

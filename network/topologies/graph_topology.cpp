@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -80,6 +82,14 @@ NetworkGraph GraphTopology::graph() const {
   copy.set_devices(std::move(devices));
   copy.finish();
   return copy;
+}
+
+bool GraphTopology::reduces_in_node() const {
+  const NetworkGraph& graph = network_.graph;
+  return std::ranges::any_of(graph.out(graph.device(0)), [&](EdgeId edge) {
+    return graph.kind(edge).protocol == LinkProtocol::nvlink &&
+           graph.group_of(graph.to(edge)).kind == VertexKind::network_switch;
+  });
 }
 
 Bandwidth GraphTopology::bisection() const {

@@ -52,6 +52,7 @@ class GraphTopology : public Topology {
   Bandwidth port() const override { return network_.port; }
   Bandwidth card() const override { return network_.card; }
   double cards_of_node() const override { return network_.cards_of_node; }
+  bool reduces_in_node() const override;
   Time latency(Rank from, Rank to) const override;
   std::int64_t period() const override { return cluster_size(); }
   NetworkGraph graph() const override;

@@ -39,7 +39,7 @@ std::uint16_t NetworkBuilder::kind(const std::string& name, Bandwidth rate, doub
                                    const CableSpec& cable, std::uint16_t cost) {
   LinkKind made;
   made.name = name;
-  made.protocol = cable.protocol;
+  made.protocol = cable.protocol.value_or(LinkProtocol::infiniband);
   made.medium = cable.medium;
   made.rate = rate;
   made.efficiency = efficiency;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,14 +52,15 @@ struct SwitchSpec {
 struct CableSpec {
   Bandwidth rate{0};
   LinkMedium medium = LinkMedium::optic;
-  LinkProtocol protocol = LinkProtocol::infiniband;
+  std::optional<LinkProtocol> protocol;  // InfiniBand; between switches what the cards' cables have
   Power power{0};
   double price = 0;
   static auto fields() {
     return field_list(
         field("rate", &CableSpec::rate, "of one cable, one way; default: that of the links below").optional(),
         field("medium", &CableSpec::medium, "what it is made of").optional(),
-        field("protocol", &CableSpec::protocol, "how packets are held back on it").optional(),
+        field("protocol", &CableSpec::protocol,
+              "how packets are held back on it; default: InfiniBand, between switches that of the cards"),
         field("power", &CableSpec::power, "of its two ends").optional(),
         field("price", &CableSpec::price, "dollars, both ends included").optional().at_least(0));
   }

@@ -170,8 +170,10 @@ void wire_tree(NetworkBuilder& builder, const Ends& ends, const EndCable& cable,
   for (std::size_t t = 1; t < tiers.size() && !is_joined; ++t) {
     const Level upper = add_level(builder, tiers[t], sizes[t], ceil_of(lower.units, tiers[t].of), shape);
     const SwitchTierSpec& below = tiers[t - 1];
+    CableSpec between = below.cable;
+    if (!between.protocol) between.protocol = cable.cable.protocol;
     const std::uint16_t kind = builder.kind(below.name, sizes[t - 1].cable, below.efficiency.value_or(cable.efficiency),
-                                            below.latency, below.cable);
+                                            below.latency, between);
     wire_up(builder, lower, sizes[t - 1], upper, sizes[t], tiers[t].of, kind, shape.planes);
     is_joined = upper.units == 1 && !sizes[t].rails_apart;
     lower = upper;

@@ -101,6 +101,13 @@ void write_whole_files(const std::vector<std::pair<std::string, std::string>>& p
 }
 
 std::string read_whole_file(const std::string& path) {
+  constexpr std::uintmax_t most = std::uintmax_t{256} << 20;
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw UserError("cannot read " + warploom::quoted(path) + ": it is no regular file");
+  if (!error && std::filesystem::exists(status) && std::filesystem::file_size(path, error) > most)
+    throw UserError("cannot read " + warploom::quoted(path) + ": it has more than 256 MiB");
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) throw UserError("cannot read " + warploom::quoted(path));

@@ -15,7 +15,7 @@ void write_whole_file(const std::string& path, std::string_view text);
 // Several files: all are written before the first takes its place.
 void write_whole_files(const std::vector<std::pair<std::string, std::string>>& path_and_text);
 
-// Throws UserError.
+// Throws UserError for what is no regular file (a folder, a pipe) and for more than 256 MiB.
 std::string read_whole_file(const std::string& path);
 
 }  // namespace warploom

@@ -116,6 +116,45 @@ TEST(CollectiveEstimate, LlBetweenNodesReachesWhatItsTableSays) {
   EXPECT_NEAR(estimate.bus_bandwidth.value(), 35e9, 0.03 * 35e9);
 }
 
+// A ring in the order of the ranks would go over PCIe twice; the library's six go over links alone: 120 GB/s.
+TEST(CollectiveEstimate, RingsFollowTheLinksOfAMesh) {
+  const Network dgx1 = cluster("dgx1_v100", 8);
+  const auto estimate = estimate_chosen(dgx1, {CollectiveKind::all_reduce, 256_MiB, DataType::bf16, 0}, first_ranks(8));
+  EXPECT_GT(estimate.bus_bandwidth.value(), 0.85 * 120e9);
+  EXPECT_LT(estimate.bus_bandwidth.value(), 120e9);
+  EXPECT_EQ(estimate.bottleneck.name, "nvlink");
+}
+
+TEST(CollectiveEstimate, NothingIsReducedInASwitchThatIsNotThere) {
+  const Network dgx1 = cluster("dgx1_v100", 8, {"library={use: libraries/nccl_hopper}"});
+  for (const auto& option :
+       dgx1.planner->options({CollectiveKind::all_reduce, 64_MiB, DataType::bf16, 0}, first_ranks(8))) {
+    EXPECT_NE(option.algorithm, Algorithm::nvls);
+    EXPECT_NE(option.algorithm, Algorithm::tree);
+  }
+}
+
+// What once hung or failed: plans along axes, chains over several devices a node, parts of no byte.
+TEST(CollectiveEstimate, PacketsPlayWhatTheFluidFabricPlays) {
+  const Network fluid = cluster("dgx_h100", 16);
+  const Network packets = cluster("dgx_h100", 16, {"network.fabric.kind=packet"});
+  struct Case {
+    CollectiveKind kind;
+    Bytes bytes;
+    const char* algorithm;
+  };
+  for (const Case& one :
+       {Case{CollectiveKind::all_to_all, 1_MiB, "hierarchical"}, Case{CollectiveKind::broadcast, 1_MiB, ""},
+        Case{CollectiveKind::all_reduce, 8_B, "ring"}, Case{CollectiveKind::all_reduce, 1_MiB, "ring"}}) {
+    const Call call{one.kind, one.bytes, DataType::bf16, 0};
+    const auto expected = estimate_chosen(fluid, call, first_ranks(16), {one.algorithm, ""});
+    const auto played = estimate_chosen(packets, call, first_ranks(16), {one.algorithm, ""});
+    EXPECT_NEAR(played.duration.seconds(), expected.duration.seconds(), 0.25 * expected.duration.seconds())
+        << name(one.kind) << " " << one.algorithm;
+    EXPECT_TRUE(played.packets);
+  }
+}
+
 TEST(CollectiveEstimate, ListsCandidatesWithTheChosenOneAmongThem) {
   const Network node = cluster("dgx_h100", 8);
   const auto estimate =
