@@ -15,10 +15,10 @@
 #include "network/collectives/hierarchical_all_reduce.hpp"
 #include "network/collectives/moe/moe.hpp"
 #include "network/collectives/msccl_xml.hpp"
-#include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/nvls_tree_all_reduce.hpp"
 #include "network/collectives/pat.hpp"
+#include "network/collectives/peer.hpp"
 #include "network/collectives/pipeline.hpp"
 #include "network/collectives/pxn.hpp"
 #include "network/collectives/ring_all_gather.hpp"
@@ -158,10 +158,6 @@ void append(std::vector<std::int64_t>& key, const RankBox& box) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // As the first instance has them; the others are taken for its like.
 void find_rings(const Group& group, const Topology& topology, const TunerSpec& tuner, GroupProfile& profile) {
   constexpr std::int64_t most_members = 16;
@@ -264,7 +260,7 @@ std::vector<Planner::Option> Planner::options(const Call& call, const Group& gro
     }
   }
   // Where the library estimates nothing: LL for what it would send under LL, else Simple.
-  const bool is_small = call.bytes / where.members <= library_.peer.ll_bytes;
+  const bool is_small = peer_protocol(setting, call.bytes / where.members) == Protocol::ll;
   const auto order = [is_small](const Option& option) {
     const auto rank = static_cast<int>(option.protocol);
     return std::tuple(!option.is_offered, option.library_estimate, option.algorithm, is_small ? rank : -rank);

@@ -29,11 +29,12 @@ class Player : public EventSink, public BundleListener {
       played.durations.push_back(states_[i].end - calls_[i].start);
       played.end = std::max(played.end, states_[i].end);
     }
-    if (!calls_.empty()) played.bottleneck = fabric_->busiest_link(played.end - first);
     played.counters = fabric_->counters();
     if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) {
       played.packets = packets->statistics();
       played.bottleneck = {played.packets->bottleneck, played.packets->bottleneck_utilisation};
+    } else if (!calls_.empty()) {
+      played.bottleneck = fabric_->busiest_link(played.end - first);
     }
     return played;
   }

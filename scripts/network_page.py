@@ -25,6 +25,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 from tuner_regions import agreement  # noqa: E402
+from validation_page import table  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/models/network_accuracy.md"
@@ -76,11 +77,6 @@ def spread(rows):
         calls.setdefault((row["op"], row["gpus"], row["bytes"], row["way"]), []).append(row["measured"])
     halves = [(max(times) - min(times)) / 2 / statistics.median(times) for times in calls.values() if len(times) > 1]
     return percent(halves)
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
 
 
 def nodes_table(rows):

@@ -2,21 +2,11 @@
 // Plan and schedule of the direct all-to-all.
 #include "network/collectives/direct_all_to_all.hpp"
 
-#include "network/collectives/peer.hpp"
-
 namespace warploom {
 
-bool DirectAllToAll::is_possible(const Setting& /*setting*/, Protocol protocol) const {
-  return protocol != Protocol::ll128;
-}
-
-bool DirectAllToAll::is_offered(const Setting& setting, Protocol protocol) const {
-  return protocol == peer_protocol(setting, setting.call.bytes / setting.ranks());
-}
-
-Plan DirectAllToAll::plan(const Setting& setting, Protocol protocol) const {
+Messages DirectAllToAll::messages(const Setting& setting) const {
   const std::int64_t n = setting.ranks();
-  return peer_plan(setting, protocol, {FlowPattern::all_pairs, setting.call.bytes / n, n - 1, true});
+  return {FlowPattern::all_pairs, setting.call.bytes / n, n - 1, true};
 }
 
 // Chunk i n + j is what rank i has for rank j.

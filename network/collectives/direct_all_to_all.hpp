@@ -5,18 +5,17 @@
 // its own.
 #pragma once
 
-#include "network/collectives/collective.hpp"
+#include "network/collectives/peer.hpp"
 
 namespace warploom {
 
-class DirectAllToAll final : public Collective {
+class DirectAllToAll final : public DirectCollective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::all_to_all; }
-  Algorithm algorithm() const override { return Algorithm::direct; }
-  bool is_possible(const Setting& setting, Protocol protocol) const override;
-  bool is_offered(const Setting& setting, Protocol protocol) const override;
-  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
+
+ private:
+  Messages messages(const Setting& setting) const override;
 };
 
 }  // namespace warploom

@@ -31,14 +31,15 @@ Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol) {
   return setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
 }
 
-Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol) {
+Bandwidth ring_rate(const Setting& setting, Protocol chosen) {
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   if (setting.profile.ring_pairs) return setting.profile.ring_rate * protocol.efficiency;
   const Bandwidth port = setting.topology.port() * protocol.efficiency;
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
   Bandwidth rate = cards_rate(setting, protocol);
   const auto& most_ll = setting.library.tuner.ll;
-  if (&protocol == &setting.library.ll && !most_ll.empty())
+  if (chosen == Protocol::ll && !most_ll.empty())
     rate = std::min(rate, most_ll[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)]);
   return in_node > 1 ? std::min(rate, port / ((in_node - 1) / in_node)) : rate;
 }
@@ -102,7 +103,7 @@ Time network_step(const Setting& setting, const ProtocolSpec& protocol) {
 Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
-  Bandwidth rate = ring_rate(setting, protocol);
+  Bandwidth rate = ring_rate(setting, chosen);
   const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
                      transfer_time(setting, protocol, movement, use, rate);
   // What moves at the link's pace is left to the fabric.

@@ -39,7 +39,7 @@ Bandwidth cards_rate(const Setting& setting, const ProtocolSpec& protocol);
 
 // Payload that a flow around all members reaches at most; LL between nodes no more than the library's own table says
 // (tuner.ll), which its makers measured: a flag is looked for in every 8 bytes that come over the network.
-Bandwidth ring_rate(const Setting& setting, const ProtocolSpec& protocol);
+Bandwidth ring_rate(const Setting& setting, Protocol protocol);
 
 // Flows of the call's group, each of these bytes on the wire, at most at `limit`.
 Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandwidth limit);

@@ -61,4 +61,16 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   return plan;
 }
 
+bool DirectCollective::is_possible(const Setting& /*setting*/, Protocol protocol) const {
+  return protocol != Protocol::ll128;
+}
+
+bool DirectCollective::is_offered(const Setting& setting, Protocol protocol) const {
+  return protocol == peer_protocol(setting, messages(setting).bytes);
+}
+
+Plan DirectCollective::plan(const Setting& setting, Protocol protocol) const {
+  return peer_plan(setting, protocol, messages(setting));
+}
+
 }  // namespace warploom

@@ -30,4 +30,16 @@ struct Messages {
 Protocol peer_protocol(const Setting& setting, Bytes message);
 Plan peer_plan(const Setting& setting, Protocol protocol, const Messages& messages);
 
+// A call that is grouped sends and receives: LL or Simple, offered as the size of its messages says.
+class DirectCollective : public Collective {
+ public:
+  Algorithm algorithm() const final { return Algorithm::direct; }
+  bool is_possible(const Setting& setting, Protocol protocol) const override;
+  bool is_offered(const Setting& setting, Protocol protocol) const final;
+  Plan plan(const Setting& setting, Protocol protocol) const final;
+
+ private:
+  virtual Messages messages(const Setting& setting) const = 0;
+};
+
 }  // namespace warploom

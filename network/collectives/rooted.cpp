@@ -3,7 +3,6 @@
 #include "network/collectives/rooted.hpp"
 
 #include "network/collectives/pace.hpp"
-#include "network/collectives/peer.hpp"
 
 namespace warploom {
 
@@ -31,40 +30,22 @@ Schedule RingReduce::schedule(int ranks) const {
   return schedule;
 }
 
-namespace {
-
-bool is_size_right(const Setting& setting, Protocol protocol) {
-  return protocol == peer_protocol(setting, setting.call.bytes / setting.ranks());
-}
-
-}  // namespace
-
-bool DirectGather::is_possible(const Setting& /*setting*/, Protocol protocol) const {
-  return protocol != Protocol::ll128;
-}
-bool DirectGather::is_offered(const Setting& setting, Protocol protocol) const {
-  return is_size_right(setting, protocol);
-}
-Plan DirectGather::plan(const Setting& setting, Protocol protocol) const {
+Messages DirectGather::messages(const Setting& setting) const {
   const std::int64_t n = setting.ranks();
-  return peer_plan(setting, protocol, {FlowPattern::gather, setting.call.bytes / n, n - 1});
+  return {FlowPattern::gather, setting.call.bytes / n, n - 1};
 }
+
 Schedule DirectGather::schedule(int ranks) const {
   Schedule schedule{ranks, ranks, {}};
   for (int rank = 1; rank < ranks; ++rank) schedule.transfers.push_back({0, rank, 0, rank});
   return schedule;
 }
 
-bool DirectScatter::is_possible(const Setting& /*setting*/, Protocol protocol) const {
-  return protocol != Protocol::ll128;
-}
-bool DirectScatter::is_offered(const Setting& setting, Protocol protocol) const {
-  return is_size_right(setting, protocol);
-}
-Plan DirectScatter::plan(const Setting& setting, Protocol protocol) const {
+Messages DirectScatter::messages(const Setting& setting) const {
   const std::int64_t n = setting.ranks();
-  return peer_plan(setting, protocol, {FlowPattern::scatter, setting.call.bytes / n, n - 1});
+  return {FlowPattern::scatter, setting.call.bytes / n, n - 1};
 }
+
 Schedule DirectScatter::schedule(int ranks) const {
   Schedule schedule{ranks, ranks, {}};
   for (int rank = 1; rank < ranks; ++rank) schedule.transfers.push_back({0, 0, rank, rank});

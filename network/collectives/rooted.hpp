@@ -7,6 +7,7 @@
 #pragma once
 
 #include "network/collectives/collective.hpp"
+#include "network/collectives/peer.hpp"
 
 namespace warploom {
 
@@ -19,24 +20,22 @@ class RingReduce final : public Collective {
   Schedule schedule(int ranks) const override;
 };
 
-class DirectGather final : public Collective {
+class DirectGather final : public DirectCollective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::gather; }
-  Algorithm algorithm() const override { return Algorithm::direct; }
-  bool is_possible(const Setting& setting, Protocol protocol) const override;
-  bool is_offered(const Setting& setting, Protocol protocol) const override;
-  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
+
+ private:
+  Messages messages(const Setting& setting) const override;
 };
 
-class DirectScatter final : public Collective {
+class DirectScatter final : public DirectCollective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::scatter; }
-  Algorithm algorithm() const override { return Algorithm::direct; }
-  bool is_possible(const Setting& setting, Protocol protocol) const override;
-  bool is_offered(const Setting& setting, Protocol protocol) const override;
-  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
+
+ private:
+  Messages messages(const Setting& setting) const override;
 };
 
 }  // namespace warploom

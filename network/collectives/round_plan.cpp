@@ -42,8 +42,9 @@ Reach reach_of(const Traffic& traffic, const Group& group, const Topology& topol
 namespace {
 
 // Payload rate of one of the round's flows, as far as the member and its library set it.
-Bandwidth flow_rate(const Setting& setting, const ProtocolSpec& protocol, const Round& round, const Axis& axis,
-                    bool leaves_node, std::int64_t channels) {
+Bandwidth flow_rate(const Setting& setting, Protocol chosen, const Round& round, const Axis& axis, bool leaves_node,
+                    std::int64_t channels) {
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   Bandwidth rate = setting.topology.port() * protocol.efficiency / round.fan;
   if (leaves_node) {
     // Of the whole group those of the own node stay; lines between nodes leave it.
@@ -53,7 +54,7 @@ Bandwidth flow_rate(const Setting& setting, const ProtocolSpec& protocol, const 
     rate = round.fan > 1 ? std::min(rate, card) : card;
   }
   // A group's ring between nodes leaves each by all the members' cards.
-  if (round.pattern == FlowPattern::ring && axis.count == 0) rate = ring_rate(setting, protocol);
+  if (round.pattern == FlowPattern::ring && axis.count == 0) rate = ring_rate(setting, chosen);
   if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * channels);
   return rate;
 }
@@ -94,7 +95,7 @@ PlanStep round_step(const Setting& setting, Protocol chosen, const Round& round,
   bundle.coupled = is_coupled(round.pattern);
   bundle.bytes_per_flow = Bytes(std::llround(payload * protocol.wire_bytes));
   bundle.flow_limit =
-      flow_rate(setting, protocol, round, phase.axis, reach.leaves_node, channels_of(setting, protocol).channels) *
+      flow_rate(setting, chosen, round, phase.axis, reach.leaves_node, channels_of(setting, protocol).channels) *
       protocol.wire_bytes;
   step.bundles.push_back(std::move(bundle));
   return step;

@@ -4,18 +4,18 @@
 // Equation: one step, the whole message once.
 #pragma once
 
-#include "network/collectives/collective.hpp"
+#include "network/collectives/peer.hpp"
 
 namespace warploom {
 
-class SendRecv final : public Collective {
+class SendRecv final : public DirectCollective {
  public:
   CollectiveKind kind() const override { return CollectiveKind::send_recv; }
-  Algorithm algorithm() const override { return Algorithm::direct; }
   bool is_possible(const Setting& setting, Protocol protocol) const override;
-  bool is_offered(const Setting& setting, Protocol protocol) const override;
-  Plan plan(const Setting& setting, Protocol protocol) const override;
   Schedule schedule(int ranks) const override;
+
+ private:
+  Messages messages(const Setting& setting) const override;
 };
 
 }  // namespace warploom

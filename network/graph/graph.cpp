@@ -83,6 +83,14 @@ std::string NetworkGraph::edge_name(EdgeId edge) const {
   return fmt::format("{} -> {}", name(from(edge)), name(to(edge)));
 }
 
+VertexId NetworkGraph::nvlink_switch(VertexId vertex) const {
+  for (const EdgeId edge : out(vertex)) {
+    if (kind(edge).protocol == LinkProtocol::nvlink && group_of(to(edge)).kind == VertexKind::network_switch)
+      return to(edge);
+  }
+  return no_vertex;
+}
+
 std::span<const EdgeId> NetworkGraph::out(VertexId vertex) const {
   return {out_.data() + first_out_[vertex], first_out_[vertex + 1] - first_out_[vertex]};
 }

@@ -100,6 +100,9 @@ class NetworkGraph {
     return kind(edge).payload() * (static_cast<double>(link(edge).width) * static_cast<double>(link(edge).health));
   }
 
+  // The NVLink switch that a vertex hangs on, which can add up and multicast; no_vertex where there is none.
+  VertexId nvlink_switch(VertexId vertex) const;
+
   std::int64_t device_count() const { return static_cast<std::int64_t>(devices_.size()); }
   VertexId device(Rank rank) const { return devices_[static_cast<std::size_t>(rank)]; }
 

@@ -102,12 +102,7 @@ void PacketFabric::join_at_switches(Written& written) const {
 
 VertexId PacketFabric::switch_of(Rank rank) const {
   const VertexId device = graph_.device(rank);
-  for (const EdgeId edge : graph_.out(device)) {
-    const VertexId far = graph_.to(edge);
-    if (graph_.kind(edge).protocol == LinkProtocol::nvlink && graph_.group_of(far).kind == VertexKind::network_switch) {
-      return far;
-    }
-  }
+  if (const VertexId found = graph_.nvlink_switch(device); found != no_vertex) return found;
   throw UserError(fmt::format("`{}` hangs on no switch that could add up what it sends", graph_.name(device)),
                   "in-switch reduction needs an NVLink switch in the node");
 }

@@ -85,11 +85,7 @@ NetworkGraph GraphTopology::graph() const {
 }
 
 bool GraphTopology::reduces_in_node() const {
-  const NetworkGraph& graph = network_.graph;
-  return std::ranges::any_of(graph.out(graph.device(0)), [&](EdgeId edge) {
-    return graph.kind(edge).protocol == LinkProtocol::nvlink &&
-           graph.group_of(graph.to(edge)).kind == VertexKind::network_switch;
-  });
+  return network_.graph.nvlink_switch(network_.graph.device(0)) != no_vertex;
 }
 
 Bandwidth GraphTopology::bisection() const {
