@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 #include "network/collective_estimate.hpp"
 #include "network/collectives/moe/moe.hpp"
 #include "network/collectives/rank_list.hpp"
+#include "network/graph/selection.hpp"
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 
@@ -21,22 +20,11 @@ namespace {
 constexpr std::size_t most_listed = 1 << 20;
 
 std::vector<Rank> ranks_of(const std::string& option, const std::string& text) {
-  const auto refuse = [&](std::string_view part) {
-    throw UserError(fmt::format("`{}`: expected ranks such as `0-7,16,24`, got {}", option, quoted(part)));
-  };
-  const auto number = [&](std::string_view digits) {
-    std::int64_t value = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || value < 0) refuse(digits);
-    return value;
-  };
   std::vector<Rank> ranks;
   for (const std::string& part : split(text, ',')) {
-    const std::string_view entry = trim(part);
-    const std::size_t dash = entry.find('-');
-    const std::int64_t first = number(entry.substr(0, dash));
-    const std::int64_t last = dash == std::string_view::npos ? first : number(entry.substr(dash + 1));
-    if (last < first) refuse(entry);
+    const auto range = number_range(trim(part));
+    if (!range) throw UserError(fmt::format("`{}`: expected ranks such as `0-7,16,24`, got {}", option, quoted(part)));
+    const auto [first, last] = *range;
     if (static_cast<std::size_t>(last - first) + ranks.size() >= most_listed)
       throw UserError(fmt::format("`{}`: more than {} ranks", option, most_listed), "use `--gpus N` for the first N");
     for (Rank rank = first; rank <= last; ++rank) ranks.push_back(rank);
