@@ -56,18 +56,18 @@ void add_three(CollectiveRegistry& r, const std::string& name, const std::string
   r.add<Kind<reduce_scatter>>(name + "_reduce_scatter", meaning);
 }
 
-template <CollectiveKind kind>
-using LockstepRing = InRounds<RingRounds, kind>;
-template <CollectiveKind kind>
-using Mesh = InRounds<MeshRounds, kind>;
-template <CollectiveKind kind>
-using HalvingDoubling = InRounds<HalvingDoublingRounds, kind>;
-template <CollectiveKind kind>
-using Nhr = InRounds<NhrRounds, kind>;
-template <CollectiveKind kind>
-using Bruck = InRounds<BruckRounds, kind>;
-template <CollectiveKind kind>
-using Hierarchical3d = Hierarchical<kind, 3>;
+template <CollectiveKind TheKind>
+using LockstepRing = InRounds<RingRounds, TheKind>;
+template <CollectiveKind TheKind>
+using Mesh = InRounds<MeshRounds, TheKind>;
+template <CollectiveKind TheKind>
+using HalvingDoubling = InRounds<HalvingDoublingRounds, TheKind>;
+template <CollectiveKind TheKind>
+using Nhr = InRounds<NhrRounds, TheKind>;
+template <CollectiveKind TheKind>
+using Bruck = InRounds<BruckRounds, TheKind>;
+template <CollectiveKind TheKind>
+using Hierarchical3d = Hierarchical<TheKind, 3>;
 
 }  // namespace
 

@@ -13,18 +13,18 @@ bool is_possible_in_rounds(const RoundAlgorithm& algorithm, CollectiveKind kind,
 Plan plan_in_rounds(const RoundAlgorithm& algorithm, CollectiveKind kind, const Setting& setting, Protocol protocol);
 }  // namespace detail
 
-template <class Rounds, CollectiveKind the_kind>
+template <class Rounds, CollectiveKind TheKind>
 class InRounds final : public Collective {
  public:
-  CollectiveKind kind() const override { return the_kind; }
+  CollectiveKind kind() const override { return TheKind; }
   Algorithm algorithm() const override { return rounds_.algorithm(); }
   bool is_possible(const Setting& setting, Protocol protocol) const override {
-    return detail::is_possible_in_rounds(rounds_, the_kind, setting, protocol);
+    return detail::is_possible_in_rounds(rounds_, TheKind, setting, protocol);
   }
   Plan plan(const Setting& setting, Protocol protocol) const override {
-    return detail::plan_in_rounds(rounds_, the_kind, setting, protocol);
+    return detail::plan_in_rounds(rounds_, TheKind, setting, protocol);
   }
-  Schedule schedule(int ranks) const override { return rounds_.schedule(the_kind, ranks); }
+  Schedule schedule(int ranks) const override { return rounds_.schedule(TheKind, ranks); }
   const RoundAlgorithm* rounds() const override { return &rounds_; }
 
  private:

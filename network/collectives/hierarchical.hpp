@@ -16,20 +16,20 @@ Plan hierarchical_plan(const Setting& setting, Protocol protocol, int depth);
 bool is_hierarchy_possible(const Setting& setting, Protocol protocol, int depth);
 }  // namespace detail
 
-template <CollectiveKind the_kind, int depth>
+template <CollectiveKind TheKind, int Depth>
 class Hierarchical final : public Collective {
  public:
-  CollectiveKind kind() const override { return the_kind; }
-  Algorithm algorithm() const override { return depth == 2 ? Algorithm::hierarchical : Algorithm::hierarchical_3d; }
+  CollectiveKind kind() const override { return TheKind; }
+  Algorithm algorithm() const override { return Depth == 2 ? Algorithm::hierarchical : Algorithm::hierarchical_3d; }
   bool is_possible(const Setting& setting, Protocol protocol) const override {
-    return detail::is_hierarchy_possible(setting, protocol, depth);
+    return detail::is_hierarchy_possible(setting, protocol, Depth);
   }
   bool is_offered(const Setting& /*setting*/, Protocol /*protocol*/) const override { return false; }
   Plan plan(const Setting& setting, Protocol protocol) const override {
-    return detail::hierarchical_plan(setting, protocol, depth);
+    return detail::hierarchical_plan(setting, protocol, Depth);
   }
   Schedule schedule(int ranks) const override {
-    return level_schedule(detail::hierarchy(levels_for_proof(ranks, depth), the_kind), the_kind, ranks);
+    return level_schedule(detail::hierarchy(levels_for_proof(ranks, Depth), TheKind), TheKind, ranks);
   }
 };
 

@@ -99,8 +99,8 @@ class Reader {
                              quoted(std::string(text.substr(0, 32)))));
   }
 
-  template <class Value, std::size_t size>
-  Value word(pugi::xml_node node, const char* key, const std::array<std::pair<std::string_view, Value>, size>& known,
+  template <class Value, std::size_t Size>
+  Value word(pugi::xml_node node, const char* key, const std::array<std::pair<std::string_view, Value>, Size>& known,
              std::optional<Value> otherwise = std::nullopt) const {
     const pugi::xml_attribute attribute = node.attribute(key);
     if (!attribute && otherwise) return *otherwise;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "network/collectives/channels.hpp"
@@ -161,7 +162,7 @@ class SymbolicRun {
         if (kind == CollectiveKind::broadcast) owed = contribution(c, 0);
         if (kind == CollectiveKind::all_to_all) {
           const std::int32_t from = c / share();
-          owed = contribution(std::int64_t{from} * program_.chunks + rank * share() + c % share(), from);
+          owed = contribution(std::int64_t{from} * program_.chunks + std::int64_t{rank} * share() + c % share(), from);
         }
         expect(rank, c, owed);
       }
@@ -267,7 +268,7 @@ Plan MscclPlan::plan(const Setting& setting, Protocol chosen) const {
     }
     const Bandwidth port = reach.leaves_node ? setting.topology.card() * protocol.network_efficiency
                                              : setting.topology.port() * protocol.efficiency;
-    bundle.bytes_per_flow = Bytes(static_cast<std::int64_t>(chunk * protocol.wire_bytes + 0.5));
+    bundle.bytes_per_flow = Bytes(std::llround(chunk * protocol.wire_bytes));
     bundle.flow_limit = port * protocol.wire_bytes / most;
     plan.steps.push_back({latency, {std::move(bundle)}});
     latency = Time::zero();

@@ -24,17 +24,17 @@ std::int64_t pat_aggregation(const Setting& setting, Protocol protocol);
 inline constexpr int pat_pieces_for_proof = 4;
 Schedule pat_schedule(CollectiveKind kind, int ranks);
 
-template <CollectiveKind the_kind>
+template <CollectiveKind TheKind>
 class Pat final : public Collective {
  public:
-  CollectiveKind kind() const override { return the_kind; }
+  CollectiveKind kind() const override { return TheKind; }
   Algorithm algorithm() const override { return Algorithm::pat; }
   bool is_possible(const Setting& setting, Protocol protocol) const override {
     return detail::is_pat_possible(setting, protocol);
   }
   bool is_offered(const Setting& setting, Protocol /*protocol*/) const override { return setting.library.pat; }
   Plan plan(const Setting& setting, Protocol protocol) const override { return detail::pat_plan(setting, protocol); }
-  Schedule schedule(int ranks) const override { return pat_schedule(the_kind, ranks); }
+  Schedule schedule(int ranks) const override { return pat_schedule(TheKind, ranks); }
 };
 
 }  // namespace warploom

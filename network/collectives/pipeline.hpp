@@ -16,10 +16,10 @@ Plan pipeline_plan(const Setting& setting, Protocol protocol);
 Schedule pipeline_schedule(CollectiveKind kind, int ranks);
 }  // namespace detail
 
-template <CollectiveKind the_kind>
+template <CollectiveKind TheKind>
 class Pipeline final : public Collective {
  public:
-  CollectiveKind kind() const override { return the_kind; }
+  CollectiveKind kind() const override { return TheKind; }
   Algorithm algorithm() const override { return Algorithm::pipeline; }
   bool is_possible(const Setting& setting, Protocol protocol) const override {
     return detail::is_pipeline_possible(setting, protocol);
@@ -27,7 +27,7 @@ class Pipeline final : public Collective {
   Plan plan(const Setting& setting, Protocol protocol) const override {
     return detail::pipeline_plan(setting, protocol);
   }
-  Schedule schedule(int ranks) const override { return detail::pipeline_schedule(the_kind, ranks); }
+  Schedule schedule(int ranks) const override { return detail::pipeline_schedule(TheKind, ranks); }
 };
 
 }  // namespace warploom

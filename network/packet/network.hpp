@@ -157,7 +157,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
       __builtin_prefetch(&packets_[id]);
     } else if (event.payload >> id_bits == static_cast<std::uint32_t>(Kind::kick)) {
       __builtin_prefetch(&ports_[id]);
-      __builtin_prefetch(&lanes_[id * lane_count_]);
+      __builtin_prefetch(&lanes_[std::size_t{id} * lane_count_]);
     }
   }
   void schedule_wake();

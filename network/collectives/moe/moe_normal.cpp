@@ -49,7 +49,8 @@ Work work_of(const Setting& setting) {
   const double mean = work.reach.ranks / static_cast<double>(setting.ranks());
   work.meets = 1 - std::pow(std::max(1 - mean, 0.0), traffic.imbalance);
   work.in_node = static_cast<double>(setting.ranks()) / static_cast<double>(setting.profile.nodes);
-  work.channels = static_cast<double>(traffic.sms / 2);
+  const std::int64_t pairs = traffic.sms / 2;  // an SM sends, one receives
+  work.channels = static_cast<double>(pairs);
   work.channel_tokens = std::ceil(static_cast<double>(traffic.tokens) / work.channels);
   return work;
 }

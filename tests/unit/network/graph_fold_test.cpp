@@ -325,7 +325,7 @@ TEST(GraphFold, ConditionsOfANetworkReachTheFabric) {
 TEST(GraphFold, MistakesAreTheUsers) {
   const NetworkGraph graph = torus(4);
   Router router(graph);
-  const auto folded = [&](FlowPattern pattern, const Group& members, GraphFoldOptions options = {}) {
+  const auto folded = [&](FlowPattern pattern, const Group& members, const GraphFoldOptions& options = {}) {
     const std::vector<Group> groups = {members};
     const std::vector<Traffic> traffic = {{pattern, 0}};
     return fold_graph(graph, router, groups, traffic, options);
