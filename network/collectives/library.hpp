@@ -182,6 +182,8 @@ struct LevelsSpec {
 // What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
 struct TransportSpec {
   Time latency;           // of a message, beyond the protocol's own step between nodes
+  Bytes eager{0};         // a message up to here goes at once; 0: any
+  Time handshake;         // a longer one waits for its receiver's answer
   Time reported_latency;  // what the plugin tells the library, whose choice it moves
   bool flushes = true;    // Simple's receiver reads once more, which the choice counts as a second latency
   double serial = 0.8;    // share of a step's latency for which a channel of a Simple tree holds its next chunk back
@@ -192,6 +194,9 @@ struct TransportSpec {
     return field_list(
         field("latency", &TransportSpec::latency, "of a message between nodes, beyond the protocol's network_hop")
             .optional(),
+        field("eager", &TransportSpec::eager, "longest message that is sent without asking its receiver; 0: any")
+            .optional(),
+        field("handshake", &TransportSpec::handshake, "added to that latency for every longer message").optional(),
         field("reported_latency", &TransportSpec::reported_latency, "what the library is told of it, for its choice")
             .optional(),
         field("flushes", &TransportSpec::flushes, "whether that counts twice under Simple").optional(),

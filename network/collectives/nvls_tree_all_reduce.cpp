@@ -59,7 +59,7 @@ Plan NvlsTreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const double fill = static_cast<double>(2 * tree_levels(setting) - 1);
   // One way, one hop: a card that passes on what comes from below and from above carries it twice.
   const Time on_hop = Time::from_seconds(chunk * round / std::max(rate.value(), cards_rate(setting, protocol).value()));
-  const Time latency = std::max(step * (1 + nvls.fill), nvls.base) + tree_hops(setting, protocol) + on_hop * fill +
+  const Time latency = std::max(step * (1 + nvls.fill), nvls.base) + tree_hops(setting, protocol, chunk) + on_hop * fill +
                        std::max(held - on_card, Time::zero()) * later;
   plan.steps.push_back({latency,
                         {bundle_of(setting, FlowPattern::ports, pace.port_bytes, rate * share),

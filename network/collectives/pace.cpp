@@ -51,10 +51,19 @@ Time start_time(const ProtocolSpec& protocol, const ChannelUse& use) {
 
 namespace {
 
-Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement) {
+// On the longest way of a chunk. Around a ring every window of `steps` hops counts, and one of them crosses once more
+// than the chain that starts at a node's first member: an all-gather among two nodes waits for two of them.
+std::int64_t hops_between_nodes(const Setting& setting, const Movement& movement) {
+  const std::int64_t nodes = setting.profile.nodes;
+  if (nodes < 2) return 0;
+  if (movement.pattern != FlowPattern::ring) return std::min(movement.passes * (nodes - 1), movement.steps);
+  return (movement.steps * nodes + setting.ranks() - 1) / setting.ranks();
+}
+
+Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement, double part) {
   const auto& profile = setting.profile;
-  const std::int64_t inter = std::min(movement.passes * (profile.nodes - 1), movement.steps);
-  Time hops = protocol.hop * (movement.steps - inter) + network_step(setting, protocol) * inter;
+  const std::int64_t inter = hops_between_nodes(setting, movement);
+  Time hops = protocol.hop * (movement.steps - inter) + network_step(setting, protocol, part) * inter;
   // The ring's hops between nodes but the last, once a pass.
   if (profile.nodes > 1) {
     hops += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));
@@ -64,9 +73,8 @@ Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Moveme
 
 // Alone, beyond start and hops.
 Time transfer_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement,
-                   const ChannelUse& use, Bandwidth rate) {
+                   const ChannelUse& use, double part, Bandwidth rate) {
   const auto channels = static_cast<double>(use.channels);
-  const double part = static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(movement.steps) / channels;
   Time pace = Time::zero();
   if (protocol.channel_rate.value() > 0) {
     const auto round = static_cast<double>(protocol.round.count());
@@ -96,16 +104,26 @@ Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandw
   return bundle;
 }
 
-Time network_step(const Setting& setting, const ProtocolSpec& protocol) {
-  return protocol.network_hop + setting.library.transport.latency;
+Time transport_time(const Setting& setting, const ProtocolSpec& protocol, double message) {
+  const TransportSpec& transport = setting.library.transport;
+  const auto eager = static_cast<double>(transport.eager.count());
+  const bool asks = eager > 0 && message * protocol.wire_bytes > eager;
+  return asks ? transport.latency + transport.handshake : transport.latency;
+}
+
+Time network_step(const Setting& setting, const ProtocolSpec& protocol, double message) {
+  return protocol.network_hop + transport_time(setting, protocol, message);
 }
 
 Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
   Bandwidth rate = ring_rate(setting, chosen);
-  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
-                     transfer_time(setting, protocol, movement, use, rate);
+  // Of a channel and step.
+  const double part = static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(movement.steps) /
+                      static_cast<double>(use.channels);
+  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement, part) +
+                     transfer_time(setting, protocol, movement, use, part, rate);
   // What moves at the link's pace is left to the fabric.
   if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * use.channels);
   const Bytes wire = movement.flow_bytes * protocol.wire_bytes;

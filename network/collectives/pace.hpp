@@ -4,7 +4,8 @@
 // Equations, protocol p, a call of B bytes cut into channels and steps (channels.hpp), part = B's share of one channel
 // and step:
 //   start = base + wide x min(1, threads at work / threads of two channels)
-//   hops  = (steps - inter) x hop + inter x network_hop + paths, inter = passes x (nodes - 1)
+//   hops  = (steps - inter) x hop + inter x network_hop + paths, inter = ceil(steps x nodes / ranks)
+//           around a ring, nodes - 1 along a chain
 //   link  : bytes / rate + fill x min(part, chunk) / channel's rate x (1 + loop_fill x (part / chunk - 1)+), half of
 //           the fill for an all-reduce, whose two passes overlap (two_pass_fill); loop_fill inside a node only: a
 //           rank's threads also copy what they receive last, for which the link waits, but not a card
@@ -44,8 +45,11 @@ Bandwidth ring_rate(const Setting& setting, Protocol protocol);
 // Flows of the call's group, each of these bytes on the wire, at most at `limit`.
 Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandwidth limit);
 
+// What the cluster's transport adds to a step between nodes that moves `message` bytes of payload in a channel.
+Time transport_time(const Setting& setting, const ProtocolSpec& protocol, double message);
+
 // One step between nodes.
-Time network_step(const Setting& setting, const ProtocolSpec& protocol);
+Time network_step(const Setting& setting, const ProtocolSpec& protocol, double message = 0);
 
 Plan ring_plan(const Setting& setting, Protocol protocol, const Movement& movement);
 

@@ -17,12 +17,12 @@ std::int64_t tree_levels(const Setting& setting) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(setting.profile.nodes))) - 1;
 }
 
-Time tree_hop(const Setting& setting, const ProtocolSpec& protocol) {
-  return protocol.tree_network_hop.value_or(protocol.network_hop) + setting.library.transport.latency;
+Time tree_hop(const Setting& setting, const ProtocolSpec& protocol, double chunk) {
+  return protocol.tree_network_hop.value_or(protocol.network_hop) + transport_time(setting, protocol, chunk);
 }
 
-Time tree_hops(const Setting& setting, const ProtocolSpec& protocol) {
-  return (tree_hop(setting, protocol) * tree_levels(setting) + setting.profile.tree_latency) * 2;
+Time tree_hops(const Setting& setting, const ProtocolSpec& protocol, double chunk) {
+  return (tree_hop(setting, protocol, chunk) * tree_levels(setting) + setting.profile.tree_latency) * 2;
 }
 
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes) {
@@ -67,15 +67,17 @@ double tree_chunk(const Setting& setting, Protocol protocol, double share) {
   return chunk;
 }
 
+double share_of_channel(const Setting& setting, const ChannelUse& use) {
+  return static_cast<double>(setting.call.bytes.count()) / static_cast<double>(use.channels);
+}
+
 // Beyond the steps' latencies and the bytes over the rate: the first chunk on its way up and down, and what a Simple
 // channel waits for its messages. Zero in one node.
-Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& use, Bandwidth rate) {
-  if (setting.profile.in_node()) return Time::zero();
+Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& use, double chunk, Bandwidth rate) {
+  if (setting.profile.in_node() || chunk <= 0) return Time::zero();
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const auto channels = static_cast<double>(use.channels);
-  const double share = static_cast<double>(setting.call.bytes.count()) / channels;
-  const double chunk = std::min(tree_chunk(setting, chosen, share), share);
-  if (chunk <= 0) return Time::zero();
+  const double share = share_of_channel(setting, use);
   // One way, one hop: a card that passes on what comes from below and from above carries it twice.
   const double on_card = chunk * channels / std::max(rate.value(), cards_rate(setting, protocol).value());
   const Bandwidth link = search_rings(setting.topology.port(), setting.library).channel_rate;
@@ -110,8 +112,10 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   Plan plan;
   plan.sms = static_cast<int>(use.channels);
   plan.hbm_bytes_per_wire_byte = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
-  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) + tree_hops(setting, protocol) +
-                       pipeline_time(setting, chosen, use, rate);
+  const double share = share_of_channel(setting, use);
+  const double chunk = share > 0 ? std::min(tree_chunk(setting, chosen, share), share) : 0;
+  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) +
+                       tree_hops(setting, protocol, chunk) + pipeline_time(setting, chosen, use, chunk, rate);
   PlanStep step{latency, {}};
   // So few bytes load no link: the whole call is latency, and the fabric need not know of the tree.
   if (const Time moving = setting.call.bytes / rate; moving < latency / 100) {
@@ -120,8 +124,8 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
     return plan;
   }
   if (in_node > 1) {
-    const double share = port_share * protocol.wire_bytes;
-    step.bundles.push_back(bundle_of(setting, FlowPattern::ports, setting.call.bytes * share, rate * share));
+    const double wire = port_share * protocol.wire_bytes;
+    step.bundles.push_back(bundle_of(setting, FlowPattern::ports, setting.call.bytes * wire, rate * wire));
   }
   if (!setting.profile.in_node()) {
     step.bundles.push_back(tree_bundle(setting, setting.call.bytes, rate, protocol.wire_bytes));
