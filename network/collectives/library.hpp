@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network/collectives/choice.hpp"
 #include "network/collectives/moe/moe_library.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/units.hpp"
@@ -180,13 +181,35 @@ struct LevelsSpec {
 };
 
 // What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
+template <>
+struct EnumNames<Protocol> {
+  static constexpr std::pair<Protocol, std::string_view> values[] = {
+      {Protocol::ll, "ll"}, {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"}};
+};
+
+// A plugin's own tuner chooses between nodes from what its makers measured: here, what is predicted to be quickest of
+// these protocols. None: the library's model chooses.
+struct PluginTunerSpec {
+  std::vector<Protocol> all_reduce;
+  std::vector<Protocol> all_gather;
+  std::vector<Protocol> reduce_scatter;
+
+  static auto fields() {
+    return field_list(
+        field("all_reduce", &PluginTunerSpec::all_reduce, "protocols it takes for all-reduces").optional(),
+        field("all_gather", &PluginTunerSpec::all_gather, "for all-gathers").optional(),
+        field("reduce_scatter", &PluginTunerSpec::reduce_scatter, "for reduce-scatters").optional());
+  }
+};
+
 struct TransportSpec {
   Time latency;           // of a message, beyond the protocol's own step between nodes
   Bytes eager{0};         // a message up to here goes at once; 0: any
-  Time handshake;         // a longer one waits for its receiver's answer
+  Time handshake;         // the first longer one of a call waits for its receiver; later ones are asked for ahead
   Time reported_latency;  // what the plugin tells the library, whose choice it moves
   bool flushes = true;    // Simple's receiver reads once more, which the choice counts as a second latency
   double serial = 0.8;    // share of a step's latency for which a channel of a Simple tree holds its next chunk back
+  PluginTunerSpec tuner;  // of the plugin, if it has one
   Bytes nvls_tree_chunk{131'072};      // a chunk of an NVLS tree, at most
   Bytes nvls_tree_wide_chunk{65'536};  // the same over four nodes and more
 
@@ -196,7 +219,9 @@ struct TransportSpec {
             .optional(),
         field("eager", &TransportSpec::eager, "longest message that is sent without asking its receiver; 0: any")
             .optional(),
-        field("handshake", &TransportSpec::handshake, "added to that latency for every longer message").optional(),
+        field("handshake", &TransportSpec::handshake,
+              "how long the first longer message of a call waits for its receiver")
+            .optional(),
         field("reported_latency", &TransportSpec::reported_latency, "what the library is told of it, for its choice")
             .optional(),
         field("flushes", &TransportSpec::flushes, "whether that counts twice under Simple").optional(),
@@ -204,6 +229,8 @@ struct TransportSpec {
               "share of that step for which a tree's channel waits with its next chunk")
             .optional()
             .in(0, 1),
+        field("tuner", &TransportSpec::tuner, "how the plugin chooses in the library's place; default: it does not")
+            .optional(),
         field("nvls_tree_chunk", &TransportSpec::nvls_tree_chunk, "chunk of an NVLS tree, at most")
             .optional()
             .positive(),

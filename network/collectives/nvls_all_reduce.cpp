@@ -8,6 +8,16 @@
 
 namespace warploom {
 
+Bandwidth nvls_port_rate(const Setting& setting) { return setting.topology.port() * setting.library.nvls.efficiency; }
+
+Time nvls_step(const Setting& setting, std::int64_t heads, double chunk) {
+  const NvlsSpec& nvls = setting.library.nvls;
+  constexpr double one_round = 65'536;  // of a channel's threads
+  const double moved = chunk * static_cast<double>(nvls.channels * (heads + 1));
+  const Time fixed = nvls.step + (chunk < one_round ? nvls.small_step : Time::zero());
+  return fixed + Time::from_seconds(moved / nvls_port_rate(setting).value());
+}
+
 NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
   const NvlsSpec& nvls = setting.library.nvls;
   const std::int64_t bytes = setting.call.bytes.count();
@@ -19,10 +29,9 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
   if (bytes < 2 * round * chunk) chunk = std::min(chunk, 16 * kib);
   NvlsPace pace;
   pace.loops = std::max<std::int64_t>((bytes + round * chunk - 1) / (round * chunk), 1);
-  pace.port_rate = setting.topology.port() * nvls.efficiency;
+  pace.port_rate = nvls_port_rate(setting);
   pace.port_bytes = setting.call.bytes * (heads + 1) / heads;
-  pace.step = nvls.step + (chunk < 64 * kib ? nvls.small_step : Time::zero()) +
-              Bytes(nvls.channels * chunk * (heads + 1)) / pace.port_rate;
+  pace.step = nvls_step(setting, heads, static_cast<double>(chunk));
   // Of a call below one loop all chunks are as if whole: its steps hide in the latency.
   if (pace.loops > 1) pace.missing = Bytes((pace.loops * round * chunk - bytes) * (heads + 1) / heads) / pace.port_rate;
   return pace;

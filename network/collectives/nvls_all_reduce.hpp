@@ -24,6 +24,12 @@ struct NvlsPace {
   Bandwidth port_rate{0};
   Bytes port_bytes{0};  // of the whole call
 };
+// What a port carries of NVLS.
+Bandwidth nvls_port_rate(const Setting& setting);
+
+// A step of chunks of so many bytes, `heads` in a node.
+Time nvls_step(const Setting& setting, std::int64_t heads, double chunk);
+
 // With `heads` in a node.
 NvlsPace nvls_pace(const Setting& setting, std::int64_t heads);
 

@@ -40,18 +40,23 @@ double nvls_tree_chunk(const Setting& setting, double round) {
 Plan NvlsTreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const ProtocolSpec& protocol = setting.library.simple;
   const NvlsSpec& nvls = setting.library.nvls;
-  const NvlsPace pace = nvls_pace(setting, setting.profile.least_in_node);
   const auto heads = static_cast<double>(setting.profile.least_in_node);
   const double share = (heads + 1) / heads;  // of the buffer on a port
   const Bandwidth own = tuner_estimate(setting, CollectiveKind::all_reduce, Algorithm::nvls_tree, chosen).rate;
-  const Bandwidth rate = std::min(own * nvls.tree_rate, pace.port_rate / share);
+  // A card that passes on what comes from below and from above carries every byte twice each way; a node of two is
+  // the root of one tree and a leaf of the other.
+  const double passes = setting.profile.nodes > 2 ? 2 : 1;
+  const Bandwidth rate =
+      std::min({own * nvls.tree_rate, nvls_port_rate(setting) / share, cards_rate(setting, protocol) / passes});
   Plan plan;
   plan.sms = setting.library.nvls.channels;
   plan.hbm_bytes_per_wire_byte = 2;
   const auto bytes = static_cast<double>(setting.call.bytes.count());
   const double round = nvls.channels * heads;
-  const double chunk = std::min(nvls_tree_chunk(setting, round), bytes / round);
-  const Time step = nvls.step + Bytes(static_cast<std::int64_t>(chunk * round * share)) / pace.port_rate;
+  const double whole = nvls_tree_chunk(setting, round);
+  const double chunk = std::min(whole, bytes / round);
+  // As inside a node, a chunk that is not full takes no less.
+  const Time step = nvls_step(setting, setting.profile.least_in_node, whole);
   const Time on_card = Time::from_seconds(chunk * round / rate.value());
   // A chunk goes up and comes down before the channel takes its next.
   const Time held = tree_hop(setting, protocol) * (2 * setting.library.transport.serial) + nvls.step * 2;
@@ -59,10 +64,11 @@ Plan NvlsTreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const double fill = static_cast<double>(2 * tree_levels(setting) - 1);
   // One way, one hop: a card that passes on what comes from below and from above carries it twice.
   const Time on_hop = Time::from_seconds(chunk * round / std::max(rate.value(), cards_rate(setting, protocol).value()));
-  const Time latency = std::max(step * (1 + nvls.fill), nvls.base) + tree_hops(setting, protocol, chunk) + on_hop * fill +
+  const Time latency = std::max(step * (1 + nvls.fill), nvls.base) + tree_hops(setting, protocol) +
+                       handshake_time(setting, protocol, chunk) + on_hop * fill +
                        std::max(held - on_card, Time::zero()) * later;
   plan.steps.push_back({latency,
-                        {bundle_of(setting, FlowPattern::ports, pace.port_bytes, rate * share),
+                        {bundle_of(setting, FlowPattern::ports, setting.call.bytes * share, rate * share),
                          tree_bundle(setting, setting.call.bytes, rate, protocol.wire_bytes)}});
   return plan;
 }

@@ -4,7 +4,8 @@
 //
 // Equations, N nodes of k heads, c channels: both stages run at once, chunk by chunk: time = (1 + fill) t_step (at
 // least base) + 2 floor(log2 N) network_hop + paths + (2 floor(log2 N) - 1) t_card + bytes / rate + held, rate NCCL's
-// own (nccl_tuner.hpp): 461 GB/s of bus bandwidth over two nodes of H100 (measured: 468 to 480), 364 over four and more
+// own (nccl_tuner.hpp), at most what the cards carry under Simple, half of that over more than two nodes: 461 GB/s of
+// bus bandwidth over two nodes of H100 (measured: 468 to 480), 364 over four and more
 // (365). t_step as in nvls_all_reduce.hpp, t_card = c k chunk / what the cards carry one way. held: a channel's next
 // chunk waits until the last has gone up and come down, (chunks of a channel - 1) x what 2 (serial x network_hop +
 // step) exceeds t_card by: nothing over InfiniBand, half of the time of 16 MiB over EFA. Chunks:

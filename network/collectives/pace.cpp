@@ -60,10 +60,10 @@ std::int64_t hops_between_nodes(const Setting& setting, const Movement& movement
   return (movement.steps * nodes + setting.ranks() - 1) / setting.ranks();
 }
 
-Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement, double part) {
+Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement) {
   const auto& profile = setting.profile;
   const std::int64_t inter = hops_between_nodes(setting, movement);
-  Time hops = protocol.hop * (movement.steps - inter) + network_step(setting, protocol, part) * inter;
+  Time hops = protocol.hop * (movement.steps - inter) + network_step(setting, protocol) * inter;
   // The ring's hops between nodes but the last, once a pass.
   if (profile.nodes > 1) {
     hops += profile.path_latency * (static_cast<double>(inter) / static_cast<double>(profile.nodes));
@@ -104,15 +104,20 @@ Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandw
   return bundle;
 }
 
-Time transport_time(const Setting& setting, const ProtocolSpec& protocol, double message) {
-  const TransportSpec& transport = setting.library.transport;
-  const auto eager = static_cast<double>(transport.eager.count());
-  const bool asks = eager > 0 && message * protocol.wire_bytes > eager;
-  return asks ? transport.latency + transport.handshake : transport.latency;
+Bandwidth channel_pace(const Setting& setting, const ProtocolSpec& protocol) {
+  if (protocol.channel_rate.value() > 0) return protocol.channel_rate;
+  return search_rings(setting.topology.port(), setting.library).channel_rate * protocol.efficiency;
 }
 
-Time network_step(const Setting& setting, const ProtocolSpec& protocol, double message) {
-  return protocol.network_hop + transport_time(setting, protocol, message);
+Time network_step(const Setting& setting, const ProtocolSpec& protocol) {
+  return protocol.network_hop + setting.library.transport.latency;
+}
+
+Time handshake_time(const Setting& setting, const ProtocolSpec& protocol, double message) {
+  const TransportSpec& transport = setting.library.transport;
+  const auto eager = static_cast<double>(transport.eager.count());
+  const bool asks = !setting.profile.in_node() && eager > 0 && message * protocol.wire_bytes > eager;
+  return asks ? transport.handshake : Time::zero();
 }
 
 Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
@@ -122,7 +127,9 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   // Of a channel and step.
   const double part = static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(movement.steps) /
                       static_cast<double>(use.channels);
-  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement, part) +
+  const double chunk = std::min(part, static_cast<double>(protocol.chunk.count()));
+  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
+                     handshake_time(setting, protocol, chunk) +
                      transfer_time(setting, protocol, movement, use, part, rate);
   // What moves at the link's pace is left to the fabric.
   if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * use.channels);

@@ -45,11 +45,14 @@ Bandwidth ring_rate(const Setting& setting, Protocol protocol);
 // Flows of the call's group, each of these bytes on the wire, at most at `limit`.
 Bundle bundle_of(const Setting& setting, FlowPattern pattern, Bytes bytes, Bandwidth limit);
 
-// What the cluster's transport adds to a step between nodes that moves `message` bytes of payload in a channel.
-Time transport_time(const Setting& setting, const ProtocolSpec& protocol, double message);
+// Payload that one channel moves inside a node.
+Bandwidth channel_pace(const Setting& setting, const ProtocolSpec& protocol);
 
 // One step between nodes.
-Time network_step(const Setting& setting, const ProtocolSpec& protocol, double message = 0);
+Time network_step(const Setting& setting, const ProtocolSpec& protocol);
+
+// Once a call whose channels send messages of so many bytes of payload between nodes (TransportSpec::eager).
+Time handshake_time(const Setting& setting, const ProtocolSpec& protocol, double message);
 
 Plan ring_plan(const Setting& setting, Protocol protocol, const Movement& movement);
 

@@ -87,10 +87,7 @@ PlanStep round_step(const Setting& setting, Protocol chosen, const Round& round,
   bundle.traffic = {round.pattern, setting.call.group, round.distance, phase.axis, nullptr};
   const Reach reach = reach_of(bundle.traffic, setting.group, setting.topology);
   PlanStep step;
-  const auto channels = static_cast<double>(channels_of(setting, protocol).channels);
-  step.latency = protocol.hop * repeats;
-  if (reach.leaves_node)
-    step.latency = (network_step(setting, protocol, payload / repeats / channels) + reach.latency) * repeats;
+  step.latency = (reach.leaves_node ? network_step(setting, protocol) + reach.latency : protocol.hop) * repeats;
   if (round.reduces && setting.library.reduce_rate.value() > 0) {
     step.latency += Time::from_seconds(payload * static_cast<double>(round.fan) / setting.library.reduce_rate.value());
   }

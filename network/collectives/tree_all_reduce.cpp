@@ -17,12 +17,12 @@ std::int64_t tree_levels(const Setting& setting) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(setting.profile.nodes))) - 1;
 }
 
-Time tree_hop(const Setting& setting, const ProtocolSpec& protocol, double chunk) {
-  return protocol.tree_network_hop.value_or(protocol.network_hop) + transport_time(setting, protocol, chunk);
+Time tree_hop(const Setting& setting, const ProtocolSpec& protocol) {
+  return protocol.tree_network_hop.value_or(protocol.network_hop) + setting.library.transport.latency;
 }
 
-Time tree_hops(const Setting& setting, const ProtocolSpec& protocol, double chunk) {
-  return (tree_hop(setting, protocol, chunk) * tree_levels(setting) + setting.profile.tree_latency) * 2;
+Time tree_hops(const Setting& setting, const ProtocolSpec& protocol) {
+  return (tree_hop(setting, protocol) * tree_levels(setting) + setting.profile.tree_latency) * 2;
 }
 
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes) {
@@ -80,12 +80,11 @@ Time pipeline_time(const Setting& setting, Protocol chosen, const ChannelUse& us
   const double share = share_of_channel(setting, use);
   // One way, one hop: a card that passes on what comes from below and from above carries it twice.
   const double on_card = chunk * channels / std::max(rate.value(), cards_rate(setting, protocol).value());
-  const Bandwidth link = search_rings(setting.topology.port(), setting.library).channel_rate;
-  const double in_channel =
-      (protocol.channel_rate.value() > 0 ? protocol.channel_rate : link * protocol.efficiency).value();
-  const auto hops = static_cast<double>(2 * (members_of_node(setting) - 1));
+  const double in_channel = channel_pace(setting, protocol).value();
   const auto cards = static_cast<double>(2 * tree_levels(setting));
-  double seconds = hops * chunk / in_channel + (cards - 1) * on_card;
+  // LL and LL128 flag every line, so that a chunk is passed on while it comes in; a card takes only whole ones.
+  const double stored = chosen == Protocol::simple ? static_cast<double>(2 * (members_of_node(setting) - 1)) : cards;
+  double seconds = stored * chunk / in_channel + (cards - 1) * on_card;
   if (chosen == Protocol::simple) {
     const double held = tree_hop(setting, protocol).seconds() * setting.library.transport.serial;
     seconds += std::max(std::ceil(share / chunk) - 1, 0.0) * std::max(held - on_card, 0.0);
@@ -114,8 +113,8 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   plan.hbm_bytes_per_wire_byte = (setting.library.reduce_hbm_bytes + setting.library.copy_hbm_bytes) / 2;
   const double share = share_of_channel(setting, use);
   const double chunk = share > 0 ? std::min(tree_chunk(setting, chosen, share), share) : 0;
-  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) +
-                       tree_hops(setting, protocol, chunk) + pipeline_time(setting, chosen, use, chunk, rate);
+  const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) + tree_hops(setting, protocol) +
+                       handshake_time(setting, protocol, chunk) + pipeline_time(setting, chosen, use, chunk, rate);
   PlanStep step{latency, {}};
   // So few bytes load no link: the whole call is latency, and the fabric need not know of the tree.
   if (const Time moving = setting.call.bytes / rate; moving < latency / 100) {

@@ -32,11 +32,11 @@ class TreeAllReduce final : public Collective {
 // Nodes above each other in the trees.
 std::int64_t tree_levels(const Setting& setting);
 
-// One step between nodes, of `chunk` bytes in a channel; who receives later chunks asks for them ahead.
-Time tree_hop(const Setting& setting, const ProtocolSpec& protocol, double chunk = 0);
+// One step between nodes.
+Time tree_hop(const Setting& setting, const ProtocolSpec& protocol);
 
 // The latency of `nodes` in a tree, up and down.
-Time tree_hops(const Setting& setting, const ProtocolSpec& protocol, double chunk = 0);
+Time tree_hops(const Setting& setting, const ProtocolSpec& protocol);
 
 // The trees' flows, for a call of `bytes` that goes at `rate`.
 Bundle tree_bundle(const Setting& setting, Bytes bytes, Bandwidth rate, double wire_bytes);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "network/collectives/collnet.hpp"
 #include "network/collectives/nccl_tuner.hpp"
 #include "network/collectives/pace.hpp"
+#include "network/collectives/round_plan.hpp"
 
 namespace warploom {
 
@@ -31,11 +33,16 @@ bool NcclFamily::has(const Setting& setting, const Collective& collective) const
   }
 }
 
-bool NcclFamily::offers(const Setting& setting, const Collective& collective, Protocol protocol) const {
-  return has(setting, collective) && collective.is_offered(setting, protocol);
-}
-
 namespace {
+
+// Protocols among which the transport's plugin chooses; empty where the library does.
+std::span<const Protocol> tuned_by_plugin(const Setting& setting, CollectiveKind kind) {
+  const PluginTunerSpec& tuner = setting.library.transport.tuner;
+  if (setting.profile.in_node()) return {};
+  if (kind == CollectiveKind::all_reduce) return tuner.all_reduce;
+  if (kind == CollectiveKind::all_gather) return tuner.all_gather;
+  return kind == CollectiveKind::reduce_scatter ? std::span(tuner.reduce_scatter) : std::span<const Protocol>();
+}
 
 // Cards of a node at their speed, as the search finds them.
 double network_bus(const Setting& setting) {
@@ -64,13 +71,21 @@ Time collnet_estimate(const Setting& setting, Algorithm algorithm) {
 
 }  // namespace
 
+bool NcclFamily::offers(const Setting& setting, const Collective& collective, Protocol protocol) const {
+  const auto tuned = tuned_by_plugin(setting, collective.kind());
+  const bool is_left_out = !tuned.empty() && std::ranges::find(tuned, protocol) == tuned.end();
+  return !is_left_out && has(setting, collective) && collective.is_offered(setting, protocol);
+}
+
 Time NcclFamily::estimate(const Setting& setting, const Collective& collective, Protocol protocol) const {
   switch (collective.algorithm()) {
     case Algorithm::ring:
     case Algorithm::tree:
     case Algorithm::nvls:
     case Algorithm::nvls_tree:
-      return library_estimate(setting, collective.algorithm(), protocol);
+      return tuned_by_plugin(setting, collective.kind()).empty()
+                 ? library_estimate(setting, collective.algorithm(), protocol)
+                 : time_alone(collective.plan(setting, protocol));
     case Algorithm::pat:
       return pat_estimate(setting);
     case Algorithm::collnet_direct:

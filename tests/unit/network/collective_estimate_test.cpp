@@ -66,6 +66,41 @@ TEST(CollectiveEstimate, ChoosesAcrossNodesAsMeasured) {
   EXPECT_EQ(choice(nodes, all_gather, 16, 1_GiB), "ring/simple");
 }
 
+// On AWS a tuner of the plugin's makers chooses from what they measured (aws-ofi-nccl src/tuner/nccl_ofi_regions.cpp):
+// on p5 without LL, on p5en with it up to 192 KiB; our own times say the same.
+TEST(CollectiveEstimate, ThePluginsTunerChoosesWhatIsQuickest) {
+  using enum CollectiveKind;
+  const Network p5 = cluster("aws_p5", 64);
+  EXPECT_EQ(choice(p5, all_reduce, 64, 4_KiB), "tree/ll128");
+  EXPECT_EQ(choice(p5, all_reduce, 64, 32_MiB), "tree/ll128");
+  EXPECT_EQ(choice(p5, all_reduce, 64, 1_GiB), "ring/ll128");
+  EXPECT_EQ(choice(p5, all_gather, 64, 4_KiB), "ring/ll");  // there it leaves the choice to NCCL
+  const Network p5en = cluster("aws_p5en", 64);
+  EXPECT_EQ(choice(p5en, all_reduce, 64, 128_KiB), "tree/ll");
+  EXPECT_EQ(choice(p5en, all_reduce, 64, 32_MiB), "tree/ll128");
+  EXPECT_EQ(choice(p5en, all_reduce, 64, 512_MiB), "ring/ll128");
+  EXPECT_EQ(choice(p5en, all_gather, 64, 16_MiB), "ring/ll128");
+  EXPECT_EQ(choice(p5en, all_gather, 64, 4_GiB), "ring/simple");
+  EXPECT_EQ(choice(p5en, all_reduce, 8, 1_MiB), "ring/ll");  // inside a node NCCL chooses
+}
+
+TEST(CollectiveEstimate, AMessageBeyondTheEagerOneWaitsForItsReceiverOnce) {
+  const auto longer = [](Bytes bytes, const char* algorithm) {
+    const auto time = [&](const char* handshake) {
+      const Network network = cluster(
+          "dgx_h100", 32, {"library.transport.eager=8 KiB", std::string("library.transport.handshake=") + handshake});
+      return estimate_chosen(network, {CollectiveKind::all_reduce, bytes, DataType::bf16, 0}, first_ranks(32),
+                             {algorithm, "ll128"})
+          .duration;
+    };
+    return (time("40 us") - time("0 us")).seconds() * 1e6;
+  };
+  EXPECT_NEAR(longer(4_KiB, "tree"), 0, 1e-6);
+  EXPECT_NEAR(longer(1_MiB, "tree"), 40, 1e-6);   // 64 KiB a channel
+  EXPECT_NEAR(longer(1_MiB, "ring"), 0, 1e-6);    // 2 KiB a channel and step
+  EXPECT_NEAR(longer(16_MiB, "ring"), 40, 1e-6);  // 32 KiB
+}
+
 // nccl-tests' table for 8 x H100: 360 to 368 GB/s of ring, 473 to 483 of NVLS; two nodes 461 to 487, 16 nodes 370.
 TEST(CollectiveEstimate, LargeCallsReachThePublishedBusBandwidth) {
   using enum CollectiveKind;

@@ -40,10 +40,12 @@ Time cost_of_latency(std::int64_t devices, CollectiveKind kind, Bytes bytes, con
 }
 
 TEST(Transport, EveryHopBetweenNodesPaysItsLatency) {
-  // Rings cross N - 1 times a pass, trees climb and descend log2 N levels; nothing crosses inside a node.
-  EXPECT_EQ(cost_of_latency(16, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 10_us);
-  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 30_us);
-  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_reduce, 1_KiB, "ring", "ll"), 60_us);
+  // The longest way around a ring crosses N times a pass, trees climb and descend log2 N levels; nothing crosses inside
+  // a node.
+  EXPECT_EQ(cost_of_latency(16, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 20_us);
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_gather, 1_KiB, "ring", "ll"), 40_us);
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::broadcast, 1_KiB, "ring", "ll"), 30_us);  // a chain
+  EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_reduce, 1_KiB, "ring", "ll"), 80_us);
   EXPECT_EQ(cost_of_latency(32, CollectiveKind::all_reduce, 1_KiB, "tree", "ll"), 40_us);
   EXPECT_EQ(cost_of_latency(128, CollectiveKind::all_reduce, 1_KiB, "tree", "ll"), 80_us);
   EXPECT_EQ(cost_of_latency(16, CollectiveKind::all_to_all, 16_KiB, "direct", "ll"), 10_us);
@@ -95,7 +97,8 @@ TEST(Transport, WhatThePluginReportsMovesTheChoiceAndNotTheTime) {
 }
 
 TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
-  // Published times of 8 to 64 B (the sources stand in the clusters' files): within a tenth.
+  // Published times of 8 to 64 B (the sources stand in the clusters' files): within a tenth, where two runs on a3_mega
+  // do not agree with each other, within a fifth.
   struct Case {
     const char* cluster;
     CollectiveKind kind;
@@ -108,7 +111,7 @@ TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
                                                  {"clusters/gcp_a3_mega", CollectiveKind::all_reduce, 123_us}}) {
     const Network network = network_of(cluster, 16, {});
     const Time time = estimate_chosen(network, {kind, Bytes(64), DataType::bf16, 0}, first_ranks(16), {}).duration;
-    EXPECT_NEAR(time / published, 1, 0.1) << cluster;
+    EXPECT_NEAR(time / published, 1, std::string_view(cluster).ends_with("a3_mega") ? 0.2 : 0.1) << cluster;
   }
 }
 
