@@ -120,7 +120,9 @@ bool PacketNetwork::serve_lane(EdgeId edge, std::uint32_t index) {
     return false;
   }
   Port& port = ports_[edge];
-  const bool is_own = lane.ready != nothing && (lane.head == nothing || lane.own_turn);
+  const bool wants_own = lane.ready != nothing && (lane.head == nothing || lane.own_turn);
+  const bool is_own = wants_own && passes_pacer(edge, lane);
+  if (!is_own && lane.head == nothing) return false;
   if (is_own) {
     const ConnectionId first = connections_[lane.ready].next;
     std::int64_t offset = 0;

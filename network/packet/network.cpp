@@ -184,6 +184,7 @@ void PacketNetwork::finish_transfer(TransferId id) {
     release_connection(connection);
   }
   for (const GateId gate : transfer.gates) free_gates_.push_back(gate);
+  for (const PacerId pacer : transfer.pacers) free_pacers_.push_back(pacer);
   for (const std::uint32_t feed : transfer.feeds) free_feeds_.push_back(feed);
   transfer = {};
   free_transfers_.push_back(id);

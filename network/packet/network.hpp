@@ -42,6 +42,9 @@ struct PacketFlow {
   VertexId to = 0;  // a device, or the switch where the flow ends
   Bytes bytes{0};
   Bandwidth limit{0};  // of payload; 0: none
+  // Flows of the transfer that leave by the same link have their limits' sum together: who is done or slowed down
+  // leaves the rest more. Else each has its own.
+  bool shares_limit = false;
   std::uint32_t channel = 0;
   std::uint8_t lane = 0;
   GateId gate = nothing;
@@ -103,8 +106,16 @@ class PacketNetwork final : public EventSink, private CongestionHost {
     std::vector<std::int64_t> inputs;
     std::vector<ConnectionId> waiting;
   };
+  // What flows of one device send together.
+  struct Pacer {
+    LaneId lane = 0;
+    double rate = 0;             // bytes of payload a second
+    std::int64_t next_time = 0;  // of the next packet
+    std::uint32_t ready = 0;     // of them that may send but for it
+  };
   struct Transfer {
     std::uint32_t open = 0;
+    std::vector<PacerId> pacers;
     std::vector<ConnectionId> connections;
     std::vector<GateId> gates;
     std::vector<std::uint32_t> feeds;
@@ -227,6 +238,12 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void inject(EdgeId edge, std::uint32_t index, LaneId lane);
   void open_gate(GateId id);
   void pace(Connection& connection, std::uint32_t payload, std::int64_t size);
+  bool passes_pacer(EdgeId edge, Lane& lane);
+  PacerId pacer_of(TransferId transfer, LaneId lane);
+  void count_ready(const Connection& connection, std::uint32_t change) {
+    lanes_[connection.lane].ready_count += change;
+    if (connection.pacer != nothing) pacers_[connection.pacer].ready += change;
+  }
 
   // receiving.cpp: order, marks, losses, answers, ends
   void deliver(PacketId id);
@@ -296,6 +313,8 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::vector<ConnectionId> free_connections_;
   std::vector<Gate> gates_;
   std::vector<GateId> free_gates_;
+  std::vector<Pacer> pacers_;
+  std::vector<PacerId> free_pacers_;
   std::vector<Feed> feeds_;
   std::vector<std::uint32_t> free_feeds_;
   std::vector<Transfer> transfers_;

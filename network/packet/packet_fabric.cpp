@@ -122,6 +122,9 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
   const bool at_switches = bundle.traffic.pattern == FlowPattern::ports;
   const bool is_gated = !written.gates.empty() && (bundle.first > Bytes::zero() || at_switches);
   const bool has_own = bundle.traffic.pattern == FlowPattern::ring || bundle.traffic.pattern == FlowPattern::rails;
+  // What a device reaches for all its messages together; one that is done or slowed down leaves the rest more.
+  const bool sends_several =
+      bundle.traffic.pattern == FlowPattern::all_pairs || bundle.traffic.pattern == FlowPattern::scatter;
   const TransferId transfer = network_.open();
   std::vector<GateId> gates;
   if (is_gated) {
@@ -142,6 +145,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
     // Of a tree or a switch each flow passes all that its gate lets through, else the flows of a rank share it.
     flow.share = goes_in_turn(bundle.traffic.pattern) ? flow.weight : 1.0;
     flow.limit = bundle.flow_limit * flow.weight;
+    flow.shares_limit = sends_several;
     flow.channel = bundle.traffic.group;
     flow.lane = static_cast<std::uint8_t>(bundle.traffic.group % static_cast<GroupId>(network_.spec().lanes));
     if (is_gated && one.out != nothing) flow.gate = gates[one.out];

@@ -141,6 +141,7 @@ void PacketNetwork::finish(ConnectionId id) {
       if (lane.ready == id) lane.ready = before;
     }
     c.is_ready = false;
+    count_ready(c, static_cast<std::uint32_t>(-1));
     --ports_[c.lane / lane_count_].work;
   }
   count_completion(c);

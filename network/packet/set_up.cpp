@@ -224,7 +224,7 @@ ConnectionRange PacketNetwork::add(TransferId transfer, const PacketFlow& flow) 
     if (bytes == 0) break;
     const ConnectionId id = add_connection(transfer, flow, bytes, pair, pairs);
     transfers_[transfer].connections.push_back(id);
-    transfers_[transfer].limits.push_back(flow.limit.value() / pairs);
+    transfers_[transfer].limits.push_back(flow.shares_limit ? 0 : flow.limit.value() / pairs);
     if (range.count++ == 0) range.first = static_cast<std::uint32_t>(transfers_[transfer].connections.size() - 1);
   }
   return range;
@@ -266,7 +266,12 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
   const bool can_lose = path.is_ethernet && (!spec_.ethernet.pause.enabled || spec_.ethernet.loss > 0);
   const bool is_controlled = (path.is_ethernet && ethernet_control_) || (path.is_infiniband && infiniband_control_);
   c.is_watched = path.is_ethernet || is_controlled || can_lose || path.count > 1;
-  if (flow.limit.value() > 0) c.limit_gap = 1e12 / (flow.limit.value() / pairs);
+  if (flow.limit.value() > 0 && flow.shares_limit) {
+    c.pacer = pacer_of(transfer, c.lane);
+    pacers_[c.pacer].rate += flow.limit.value() / pairs;
+  } else if (flow.limit.value() > 0) {
+    c.limit_gap = 1e12 / (flow.limit.value() / pairs);
+  }
   // A gate lets whole packets pass, so that it must let one pass at first.
   if (c.gate != nothing && gates_[c.gate].first > 0) {
     const double part = static_cast<double>(gates_[c.gate].first) * c.share;
@@ -279,6 +284,25 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
     most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]);
   }
   totals_.asked += bytes;
+  return id;
+}
+
+// Flows of a device are added one after another, so that theirs is among the last.
+PacerId PacketNetwork::pacer_of(TransferId transfer, LaneId lane) {
+  auto& pacers = transfers_[transfer].pacers;
+  for (std::size_t i = pacers.size(); i-- > 0 && pacers.size() - i <= 64;) {
+    if (pacers_[pacers[i]].lane == lane) return pacers[i];
+  }
+  PacerId id = static_cast<PacerId>(pacers_.size());
+  if (free_pacers_.empty()) {
+    pacers_.emplace_back();
+  } else {
+    id = free_pacers_.back();
+    free_pacers_.pop_back();
+  }
+  pacers_[id] = {};
+  pacers_[id].lane = lane;
+  pacers.push_back(id);
   return id;
 }
 
