@@ -24,9 +24,10 @@ double packet_rate(const NetworkGraph& graph) {
 }  // namespace
 
 PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine,
-                             PacketListener& listener, std::unique_ptr<Router> router)
+                             PacketListener& listener, std::unique_ptr<Router> router, const RoutingSpec& routing)
     : graph_(graph),
       spec_(spec),
+      routing_(packet_routing(spec, routing)),
       engine_(engine),
       listener_(listener),
       router_(router ? std::move(router) : std::make_unique<Router>(graph)),
@@ -34,7 +35,7 @@ PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, 
       wheel_(packet_rate(graph)),
       lane_count_(static_cast<std::uint32_t>(spec.lanes)),
       by_hop_(spec.lane_choice == LaneChoice::by_hop),
-      is_adaptive_(spec.routing == PacketPaths::adaptive) {
+      is_adaptive_(routing_.paths == PacketPaths::adaptive) {
   WARPLOOM_CHECK(graph.edge_count() * lane_count_ < (1U << id_bits), "a network of {} edges", graph.edge_count());
   paths_.push_back(nothing);
   make_ports();

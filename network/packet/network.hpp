@@ -60,9 +60,10 @@ struct ConnectionRange {
 
 class PacketNetwork final : public EventSink, private CongestionHost {
  public:
-  // Throws UserError where a buffer does not hold what its links need. `router` null: by shortest ways.
+  // Throws UserError where a buffer does not hold what its links need. `router` null: by shortest ways. `routing`: the
+  // network's, for what the spec does not say.
   PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine, PacketListener& listener,
-                std::unique_ptr<Router> router = nullptr);
+                std::unique_ptr<Router> router = nullptr, const RoutingSpec& routing = {});
   ~PacketNetwork() override;
 
   // A transfer is done when all its flows have arrived. Flows are added before it starts; ids are used again.
@@ -80,6 +81,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   const NetworkGraph& graph() const { return graph_; }
   Router& router() { return *router_; }
   const PacketSpec& spec() const { return spec_; }
+  const PacketRouting& routing() const { return routing_; }
   // So far; `most` of the busiest queues.
   PacketStatistics statistics(std::size_t most = 10) const;
   std::uint64_t hops() const { return hops_; }
@@ -180,8 +182,14 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   // set_up.cpp
   void make_ports();
   void make_buffers();
+
+  // paths.cpp
+  std::uint32_t queue_pairs_of(VertexId from, VertexId to, std::uint32_t channel);
   const Path& path_of(VertexId from, VertexId to, std::uint32_t channel);
   Path make_path(VertexId from, VertexId to, std::uint32_t channel);
+  Path write_path(const std::vector<std::vector<EdgeId>>& ways);
+  std::vector<std::vector<EdgeId>> ways_of(const FlowKey& flow);
+  std::vector<EdgeId> numbered_way(const FlowKey& flow, std::size_t number, std::size_t& all, std::size_t& fan);
   void note_collision(const PacketFlow& flow, const Path& path);
   ConnectionId add_connection(TransferId transfer, const PacketFlow& flow, std::int64_t bytes, std::uint32_t pair,
                               std::uint32_t pairs);
@@ -200,7 +208,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void give_credits(EdgeId edge, Lane& lane, std::int64_t bytes, std::int64_t freed_at);
   void release_upstream(const Packet& packet, std::int64_t freed_at);
   void mark(Packet& packet, const Port& port, Lane& lane);
-  void note_hop(PacketId id, const Port& port, const Lane& lane);
+  void note_hop(PacketId id, EdgeId edge, const Lane& lane);
   void set_paused(LaneId id, bool paused);
   void request_kick(EdgeId edge, std::int64_t time) {
     Port& port = ports_[edge];
@@ -276,6 +284,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
 
   const NetworkGraph& graph_;
   PacketSpec spec_;
+  PacketRouting routing_;
   Engine& engine_;
   PacketListener& listener_;
   std::unique_ptr<Router> router_;
@@ -304,7 +313,8 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::vector<HopNote> notes_;  // most_notes a packet, and their number in the last one's `queued`
   std::vector<EdgeId> paths_;
   std::unordered_map<PathKey, Path, PathHash> known_paths_;
-  std::vector<std::uint32_t> flows_on_;  // edge
+  std::unordered_map<PathKey, std::uint32_t, PathHash> known_pairs_;  // queue pairs, by channel of the flow
+  std::vector<std::uint32_t> flows_on_;                               // edge
   std::vector<std::uint32_t> most_flows_on_;
 
   std::vector<Connection> connections_;

@@ -23,6 +23,14 @@ std::int64_t part(std::int64_t bytes, std::int64_t units) {
   return bytes / units_per_flow * units + bytes % units_per_flow * units / units_per_flow;
 }
 
+// The topology's own ways; its routing policy's (tables, longer ways) only where the packet fabric asks for no other.
+std::unique_ptr<Router> router_for(const Topology& topology, const NetworkGraph& graph, const PacketSpec& spec) {
+  const RoutingPolicy policy = topology.routing().policy;
+  const bool is_own = policy == RoutingPolicy::static_tables || policy == RoutingPolicy::all_paths;
+  if (is_own && spec.routing) return std::make_unique<Router>(graph);
+  return topology.router(graph);
+}
+
 }  // namespace
 
 PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topology> topology, Engine& engine,
@@ -30,7 +38,7 @@ PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topolog
     : topology_(std::move(topology)),
       listener_(listener),
       graph_(topology_->graph()),
-      network_(graph_, spec, engine, *this, topology_->router(graph_)) {}
+      network_(graph_, spec, engine, *this, router_for(*topology_, graph_, spec), topology_->routing()) {}
 
 void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   groups_.assign(groups.begin(), groups.end());

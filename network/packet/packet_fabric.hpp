@@ -35,6 +35,8 @@ class PacketFabric final : public Fabric, private PacketListener {
 
   PacketStatistics statistics(std::size_t most = 10) const { return network_.statistics(most); }
   const PacketNetwork& network() const { return network_; }
+  // As the assumptions of a report say it.
+  std::string in_words() const { return "packets in queues; " + network_.routing().in_words(); }
 
  private:
   using Flow = GatedFlow;

@@ -100,7 +100,7 @@ struct Lane {
   PacketId tail = nothing;
   ConnectionId ready = nothing;  // last of a circle of connections that may send
   std::uint32_t ready_count = 0;
-  std::int64_t queued = 0;       // bytes on the wire of what waits
+  std::int64_t queued = 0;  // bytes on the wire of what waits
   bool is_paused = false;
   bool is_starved = false;      // of credits that nobody has given back yet
   bool own_turn = false;        // a ready connection is next, not a waiting packet
