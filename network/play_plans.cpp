@@ -30,12 +30,8 @@ class Player : public EventSink, public BundleListener {
       played.end = std::max(played.end, states_[i].end);
     }
     played.counters = fabric_->counters();
-    if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) {
-      played.packets = packets->statistics();
-      played.bottleneck = {played.packets->bottleneck, played.packets->bottleneck_utilisation};
-    } else if (!calls_.empty()) {
-      played.bottleneck = fabric_->busiest_link(played.end - first);
-    }
+    if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) played.packets = packets->statistics();
+    if (!calls_.empty()) played.bottleneck = fabric_->busiest_link(played.end - first);
     return played;
   }
 

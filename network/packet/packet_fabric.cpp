@@ -26,7 +26,7 @@ std::int64_t part(std::int64_t bytes, std::int64_t units) {
 // The topology's own ways; its routing policy's (tables, longer ways) only where the packet fabric asks for no other.
 std::unique_ptr<Router> router_for(const Topology& topology, const NetworkGraph& graph, const PacketSpec& spec) {
   const RoutingPolicy policy = topology.routing().policy;
-  const bool is_own = policy == RoutingPolicy::static_tables || policy == RoutingPolicy::all_paths;
+  const bool is_own = policy != RoutingPolicy::spray && policy != RoutingPolicy::ecmp;
   if (is_own && spec.routing) return std::make_unique<Router>(graph);
   return topology.router(graph);
 }

@@ -99,7 +99,7 @@ TEST(PacketNetwork, IncastEndsWhenTheReceiversLinkHasCarriedEverything) {
     for (std::uint32_t i = 0; i < n; ++i) last = std::max(last, bench.ends[i]);
     EXPECT_EQ(last, expected) << static_cast<int>(protocol);
     EXPECT_EQ(bench.network.statistics().delivered, Bytes(4096 * 256 * n));
-    EXPECT_EQ(bench.network.statistics().bottleneck, "switch 0 -> device 16");
+    EXPECT_EQ(bench.network.statistics().classes.at(0).busiest, "switch 0 -> device 16");
   }
 }
 
