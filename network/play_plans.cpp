@@ -13,8 +13,10 @@ namespace {
 
 class Player : public EventSink, public BundleListener {
  public:
-  Player(const FabricFactory& fabric, std::span<const PlannedCall> calls)
-      : calls_(calls), states_(calls.size()), fabric_(fabric(engine_, *this)) {}
+  Player(const FabricFactory& fabric, std::span<const PlannedCall> calls, const PlayProgress& progress)
+      : calls_(calls), states_(calls.size()), fabric_(fabric(engine_, *this)) {
+    if (auto* packets = dynamic_cast<PacketFabric*>(fabric_.get())) packets->set_progress(progress);
+  }
 
   PlayedCalls run() {
     announce();
@@ -95,8 +97,8 @@ class Player : public EventSink, public BundleListener {
 
 }  // namespace
 
-PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls) {
-  return Player(fabric, calls).run();
+PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls, const PlayProgress& progress) {
+  return Player(fabric, calls, progress).run();
 }
 
 }  // namespace warploom

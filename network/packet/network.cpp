@@ -66,9 +66,22 @@ void PacketNetwork::run() {
     const EventWheel::Event event = wheel_.pop();
     if (const auto* coming = wheel_.coming()) fetch(*coming);
     dispatch(event);
+    if (hops_ >= report_at_) report();
   }
   is_running_ = false;
   schedule_wake();
+}
+
+void PacketNetwork::set_progress(Progress progress) {
+  progress_ = std::move(progress);
+  report_at_ = progress_ ? hops_ : UINT64_MAX;
+}
+
+void PacketNetwork::report() {
+  constexpr std::uint64_t step = 1 << 18;
+  report_at_ = hops_ + step;
+  const auto all = static_cast<std::size_t>(hops_to_come_);
+  progress_(std::min<std::size_t>(hops_, all), all);
 }
 
 // What is left when nothing is on its way (timers, late answers) keeps nobody awake.

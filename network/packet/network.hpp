@@ -14,7 +14,9 @@
 // ns-3-alibabacloud.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -85,6 +87,9 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   // So far; `most` of the busiest queues.
   PacketStatistics statistics(std::size_t most = 10) const;
   std::uint64_t hops() const { return hops_; }
+  // Is told now and then how many of the hops known so far are done.
+  using Progress = std::function<void(std::size_t done, std::size_t all)>;
+  void set_progress(Progress progress);
   std::int64_t now() const { return now_; }
   // For tests.
   const Connection& state(ConnectionId id) const { return connections_[id]; }
@@ -173,6 +178,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
       __builtin_prefetch(&lanes_[std::size_t{id} * lane_count_]);
     }
   }
+  void report();
   void schedule_wake();
   void catch_up();
   void push(std::int64_t time, Kind kind, std::uint32_t id) {
@@ -190,6 +196,20 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   Path write_path(const std::vector<std::vector<EdgeId>>& ways);
   std::vector<std::vector<EdgeId>> ways_of(const FlowKey& flow);
   std::vector<EdgeId> numbered_way(const FlowKey& flow, std::size_t number, std::size_t& all, std::size_t& fan);
+  // Each link of its paths once.
+  template <class Action>
+  void for_links(const Connection& c, Action action) const {
+    const EdgeId* first = paths_.data() + c.path;
+    if (c.path_count == 1) {
+      std::for_each(first, first + c.path_length, action);
+      return;
+    }
+    std::vector<EdgeId> links(first, first + c.path_count * (c.path_length + 1));
+    std::ranges::sort(links);
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+    links.pop_back();  // `nothing`, between the paths
+    std::for_each(links.begin(), links.end(), action);
+  }
   void note_collision(const PacketFlow& flow, const Path& path);
   ConnectionId add_connection(TransferId transfer, const PacketFlow& flow, std::int64_t bytes, std::uint32_t pair,
                               std::uint32_t pairs);
@@ -303,6 +323,9 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::int64_t now_ = 0;
   std::int64_t first_start_ = -1;
   std::uint64_t hops_ = 0;
+  double hops_to_come_ = 0;               // of all transfers that were added, done or not
+  std::uint64_t report_at_ = UINT64_MAX;  // hops
+  Progress progress_;
   std::int64_t wake_at_ = EventWheel::never;
   Engine::EventId wake_;
   bool is_running_ = false;

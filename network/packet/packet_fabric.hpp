@@ -35,6 +35,7 @@ class PacketFabric final : public Fabric, private PacketListener {
 
   PacketStatistics statistics(std::size_t most = 10) const { return network_.statistics(most); }
   const PacketNetwork& network() const { return network_; }
+  void set_progress(PacketNetwork::Progress progress) { network_.set_progress(std::move(progress)); }
   // As the assumptions of a report say it.
   std::string in_words() const { return "packets in queues; " + network_.routing().in_words(); }
 

@@ -182,13 +182,21 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
     const double part = static_cast<double>(gates_[c.gate].first) * c.share;
     c.unit = std::min(c.unit, static_cast<std::uint32_t>(std::clamp(part, 1.0, 4e9)));
   }
+  for_links(c, [this](EdgeId edge) { most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]); });
   for (std::uint32_t i = 0; i < c.path_length; ++i) {
     const EdgeId edge = paths_[c.path + i];
     const auto size = static_cast<double>(size_on(ports_[edge], c.unit));
     c.base_delay += ports_[edge].latency + std::llround(size * ports_[edge].ps_per_byte);
-    most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]);
   }
   totals_.asked += bytes;
+  hops_to_come_ += std::ceil(static_cast<double>(bytes) / c.unit) * c.path_length;
+  if (hops_to_come_ > static_cast<double>(spec_.most_hops)) {
+    throw UserError(fmt::format("more than {:.3g} packet-hops: at 5 million a second that is over {}",
+                                static_cast<double>(spec_.most_hops),
+                                to_string(Time::from_seconds(static_cast<double>(spec_.most_hops) / 5e6))),
+                    "use `--fabric fluid`, fewer bytes or ranks, larger `network.fabric.train`s, or raise "
+                    "`network.fabric.most_hops`");
+  }
   return id;
 }
 

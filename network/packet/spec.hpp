@@ -278,6 +278,7 @@ struct PacketSpec {
   int train = 1;
   std::int64_t seed = 1;
   Time watch = Time::picoseconds(1'000'000'000);
+  std::int64_t most_hops = 10'000'000'000;  // half an hour at 5 million a second
   static auto fields() {
     return field_list(
         field("ethernet", &PacketSpec::ethernet, "RoCE over Ethernet").optional(),
@@ -302,6 +303,10 @@ struct PacketSpec {
             .in(1, 64),
         field("seed", &PacketSpec::seed, "of marks and losses; ways are hashed by `network.routing.seed`").optional(),
         field("watch", &PacketSpec::watch, "links that are held back this long are searched for a circle")
+            .optional()
+            .at_least(Time::picoseconds(1'000'000)),
+        field("most_hops", &PacketSpec::most_hops,
+              "packets times links of all transfers that are played; more are refused, for they take hours")
             .optional()
             .positive());
   }

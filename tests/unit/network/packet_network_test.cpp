@@ -249,9 +249,11 @@ NetworkGraph circle(LinkProtocol protocol) {
 std::string deadlock_of(LinkProtocol protocol, PacketSpec spec) {
   const NetworkGraph graph = circle(protocol);
   spec.watch = 100_us;
-  for (std::int64_t seed = 1; seed < 40; ++seed) {
-    spec.seed = seed;
-    PacketBench bench(graph, spec);
+  RoutingSpec routing;
+  routing.policy = RoutingPolicy::ecmp;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    routing.seed = seed;
+    PacketBench bench(graph, spec, routing);
     for (VertexId i = 0; i < 4; ++i) {
       for (std::uint32_t channel = 0; channel < 4; ++channel) {
         bench.at(0_ns, bench.flow(i, (i + 2) % 4, 4_MB, channel));
