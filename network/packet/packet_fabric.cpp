@@ -8,6 +8,7 @@
 
 #include "network/fabrics/axis.hpp"
 #include "network/graph/routing.hpp"
+#include "network/packet/reduction_tree.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -115,6 +116,48 @@ VertexId PacketFabric::switch_of(Rank rank) const {
                   "in-switch reduction needs an NVLink switch in the node");
 }
 
+// Of the way between the first and the one farthest from it.
+VertexId PacketFabric::middle_of(const std::vector<VertexId>& members) {
+  Router& router = network_.router();
+  const auto distance = [&](VertexId to) { return router.distance(members.front(), to); };
+  const VertexId far = *std::ranges::max_element(members, {}, distance);
+  std::vector<EdgeId> links;
+  VertexId at = members.front();
+  while (2 * router.distance(at, far) > router.distance(members.front(), far)) {
+    router.next(at, far, links);
+    at = graph_.to(links.front());
+  }
+  if (graph_.group_of(at).kind == VertexKind::network_switch) return at;
+  throw UserError(fmt::format("no switch stands between `{}` and `{}`", graph_.name(members.front()), graph_.name(far)),
+                  "reduction in the network needs switches; choose another `--algo`");
+}
+
+void PacketFabric::add_switch_trees(TransferId transfer, const Bundle& bundle) {
+  const Group group = require_lines(bundle.traffic.axis, groups_[bundle.traffic.group]);
+  for (const RankBox& box : group.instances) {
+    for (std::int64_t i = 0; i < box.size(); ++i) {
+      std::map<std::int64_t, std::vector<VertexId>> nodes;
+      for (std::int64_t m = 0; m < group.member_count(); ++m) {
+        const Rank rank = group.rank(box.at(i), m);
+        nodes[rank / topology_->node_size()].push_back(graph_.device(rank));
+      }
+      if (nodes.size() < 2) continue;
+      std::size_t rails = SIZE_MAX;
+      for (const auto& [node, devices] : nodes) rails = std::min(rails, devices.size());
+      const std::int64_t bytes = bundle.bytes_per_flow.count();
+      for (std::size_t rail = 0; rail < rails; ++rail) {
+        std::vector<VertexId> members;
+        for (const auto& [node, devices] : nodes) members.push_back(devices[rail]);
+        const auto count = static_cast<std::int64_t>(rails);
+        const auto before = static_cast<std::int64_t>(rail);
+        const Bytes part(bytes * (before + 1) / count - bytes * before / count);
+        add_reduction(network_, transfer, reduction_tree(network_.router(), members, middle_of(members)), part,
+                      bundle.flow_limit / static_cast<double>(rails));
+      }
+    }
+  }
+}
+
 // ---- Playing --------------------------------------------------------------------------------------------------------
 
 BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
@@ -134,6 +177,8 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
   const bool sends_several =
       bundle.traffic.pattern == FlowPattern::all_pairs || bundle.traffic.pattern == FlowPattern::scatter;
   const TransferId transfer = network_.open();
+  const bool by_switches = bundle.traffic.pattern == FlowPattern::rails && bundle.traffic.distance == rails_by_switches;
+  if (by_switches) add_switch_trees(transfer, bundle);
   std::vector<GateId> gates;
   if (is_gated) {
     for (std::size_t i = 0; i < written.gates.size(); ++i) {
@@ -141,7 +186,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
                                         part(bytes, written.units[i])));
     }
   }
-  for (const Flow& one : written.flows) {
+  for (const Flow& one : by_switches ? std::span<const Flow>() : std::span<const Flow>(written.flows)) {
     const ExplicitFlow& explicit_flow = one.flow;
     PacketFlow flow;
     flow.from =

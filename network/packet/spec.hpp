@@ -278,7 +278,7 @@ struct PacketSpec {
   int train = 1;
   std::int64_t seed = 1;
   Time watch = Time::picoseconds(1'000'000'000);
-  std::int64_t most_hops = 10'000'000'000;  // half an hour at 5 million a second
+  std::int64_t most_hops = 3'000'000'000;  // ten minutes at 5 million a second
   static auto fields() {
     return field_list(
         field("ethernet", &PacketSpec::ethernet, "RoCE over Ethernet").optional(),

@@ -19,30 +19,35 @@ void Hpcc::on_start(ConnectionId id, std::int64_t /*now*/) {
   c.window = std::llround(s.reference);
 }
 
-bool Hpcc::measure(State& s, const Answer& answer, bool has_paths) {
+bool Hpcc::measure(State& s, const Answer& answer, std::uint32_t paths) {
   bool is_known = false;
   double most = 0;
   double span = s.round_trip;
   for (const HopNote& now : answer.notes) {
-    const auto known = std::ranges::lower_bound(s.notes, now.link, {}, &HopNote::link);
-    if (known == s.notes.end() || known->link != now.link) {
-      s.notes.insert(known, now);
+    const auto known =
+        std::ranges::lower_bound(s.links, now.link, {}, [](const State::Link& link) { return link.note.link; });
+    if (known == s.links.end() || known->note.link != now.link) {
+      s.links.insert(known, {now, 0});
       continue;
     }
     is_known = true;
-    const HopNote before = *known;
-    if (now.time > before.time) *known = now;
+    const HopNote before = known->note;
     const auto time = static_cast<double>(now.time - before.time);
     if (time <= 0) continue;
+    known->note = now;
     const double rate = static_cast<double>(now.sent - before.sent) / time;
     const auto queued = static_cast<double>(std::min(now.queued, before.queued));
-    const double used = queued / (now.rate * s.round_trip) + rate / now.rate;
+    double used = queued / (now.rate * s.round_trip) + rate / now.rate;
+    if (paths > 1) {
+      const double weight = std::min(time / s.round_trip, 1.0);
+      used = known->used = (1 - weight) * known->used + weight * used;
+    }
     if (used > most) {
       most = used;
       span = time;
     }
   }
-  if (has_paths) span = std::min(span, static_cast<double>(answer.now - s.answered));
+  if (paths > 1) span = static_cast<double>(answer.now - s.answered) * paths;
   s.answered = answer.now;
   if (!is_known) return false;
   span = std::min(span, s.round_trip);
@@ -53,7 +58,7 @@ bool Hpcc::measure(State& s, const Answer& answer, bool has_paths) {
 void Hpcc::on_answer(ConnectionId id, const Answer& answer) {
   State& s = states_[id];
   Connection& c = host_.connection(id);
-  if (!measure(s, answer, c.path_count > 1)) return;
+  if (!measure(s, answer, c.path_count)) return;
   const double utilisation = s.utilisation;
   const bool is_update = answer.offset > s.update;
   const auto rise = static_cast<double>(spec_.additive_increase.count());
