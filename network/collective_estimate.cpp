@@ -13,7 +13,7 @@ namespace {
 
 PlayedCalls play(const Network& network, const Plan& plan, const Group& group) {
   const PlannedCall alone{plan, group, Time::zero()};
-  return play_plans(network.fabric, std::span(&alone, 1));
+  return play_plans(network.fabric, std::span(&alone, 1), network.progress);
 }
 
 Plan planned(const Network& network, const Call& call, const Group& group, const CollectiveChoice& choice) {
@@ -65,7 +65,7 @@ ConcurrentEstimate estimate_concurrent(const Network& network, std::span<const C
     estimate.alone.push_back(estimate_chosen(network, one.call, one.group, one.choice));
     planned_calls.push_back({planned(network, one.call, one.group, one.choice), one.group, one.start});
   }
-  PlayedCalls played = play_plans(network.fabric, planned_calls);
+  PlayedCalls played = play_plans(network.fabric, planned_calls, network.progress);
   estimate.together = std::move(played.durations);
   estimate.end = played.end;
   estimate.bottleneck = std::move(played.bottleneck);

@@ -9,6 +9,7 @@
 #include "network/collectives.hpp"
 #include "network/conditions.hpp"
 #include "network/fabrics.hpp"
+#include "network/packet/packet_fabric.hpp"
 
 namespace warploom {
 
@@ -18,14 +19,36 @@ struct Silent : BundleListener {
   void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
 };
 
-// What `fabric:` asks for. Is made once here, so that a mistake comes out with its place.
+std::string fluid_in_words(const RoutingSpec& routing) {
+  const auto ways = [&]() -> std::string {
+    switch (routing.policy) {
+      case RoutingPolicy::spray:
+        break;
+      case RoutingPolicy::ecmp:
+        return fmt::format("{} queue pair{} a flow, each on one way by its hash (ecmp)", routing.queue_pairs,
+                           routing.queue_pairs == 1 ? "" : "s");
+      case RoutingPolicy::static_tables:
+        return "one way to each device (static tables)";
+      case RoutingPolicy::adaptive:
+        return "each flow where least goes (adaptive)";
+      case RoutingPolicy::all_paths:
+        return "even split over all ways, longer ones too (all_paths)";
+    }
+    return "even split over equal-cost paths";
+  };
+  return ways() + "; no loss, fair shares at once (fluid)";
+}
+
+// What `fabric:` asks for. Is made once here, so that a mistake comes out with its place. `words`: what the packet
+// fabric says of itself.
 FabricFactory fabric_of(const ConfigValue& fabric, const std::shared_ptr<const Topology>& topology,
-                        Diagnostics& diagnostics) {
+                        Diagnostics& diagnostics, std::string& words) {
   const FabricRegistry registry = fabric_registry();
   Engine engine;
   Silent silent;
   try {
-    registry.make(fabric, diagnostics, topology, engine, silent);
+    const auto made = registry.make(fabric, diagnostics, topology, engine, silent);
+    if (const auto* packets = dynamic_cast<const PacketFabric*>(made.get())) words = packets->in_words();
   } catch (const UserError& error) {
     diagnostics.error(fabric.origin(), fabric.path(), error.message(), error.hint());
   }
@@ -57,8 +80,9 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
   const auto spec = read<LibrarySpec>(library, diagnostics);
   if (diagnostics.error_count() != before) return made;
 
+  std::string words;
   if (fabric && !fabric->is_null()) {
-    made.fabric = fabric_of(*fabric, topology, diagnostics);
+    made.fabric = fabric_of(*fabric, topology, diagnostics, words);
     if (diagnostics.error_count() != before) return {};
     made.fabric_kind = kind_of(*fabric);
   } else {
@@ -68,10 +92,9 @@ Network make_network(const ConfigValue& network, const ConfigValue& library, std
     };
   }
   made.topology = topology;
-  made.assumptions.push_back(fmt::format(
-      "network: {} of {} devices, {} used; {}", topology->kind(), topology->cluster_size(), topology->device_count(),
-      made.fabric_kind == "packet" ? "packets in queues, each flow on its own path"
-                                   : "even split over equal-cost paths; no loss, fair shares at once (fluid)"));
+  made.assumptions.push_back(fmt::format("network: {} of {} devices, {} used; {}", topology->kind(),
+                                         topology->cluster_size(), topology->device_count(),
+                                         words.empty() ? fluid_in_words(topology->routing()) : words));
   made.assumptions.push_back(fmt::format("collectives: {}; algorithm and protocol by the library's own cost model{}",
                                          spec.name,
                                          spec.version.empty() ? "" : fmt::format(", version {}", spec.version)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct Network {
   FabricFactory fabric;                  // each call makes the fabric of one run
   std::string fabric_kind;               // "fluid", "packet"
   std::vector<std::string> assumptions;  // for the report
+  // Where a play may take long (packets): how much is done of how much. Empty: nobody is told.
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
 // `network` is the `network:` part of a cluster ({kind: rail_fat_tree, ...}), `library` its `library:` part; `devices`

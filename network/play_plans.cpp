@@ -13,8 +13,10 @@ namespace {
 
 class Player : public EventSink, public BundleListener {
  public:
-  Player(const FabricFactory& fabric, std::span<const PlannedCall> calls)
-      : calls_(calls), states_(calls.size()), fabric_(fabric(engine_, *this)) {}
+  Player(const FabricFactory& fabric, std::span<const PlannedCall> calls, const PlayProgress& progress)
+      : calls_(calls), states_(calls.size()), fabric_(fabric(engine_, *this)) {
+    if (auto* packets = dynamic_cast<PacketFabric*>(fabric_.get())) packets->set_progress(progress);
+  }
 
   PlayedCalls run() {
     announce();
@@ -30,12 +32,8 @@ class Player : public EventSink, public BundleListener {
       played.end = std::max(played.end, states_[i].end);
     }
     played.counters = fabric_->counters();
-    if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) {
-      played.packets = packets->statistics();
-      played.bottleneck = {played.packets->bottleneck, played.packets->bottleneck_utilisation};
-    } else if (!calls_.empty()) {
-      played.bottleneck = fabric_->busiest_link(played.end - first);
-    }
+    if (const auto* packets = dynamic_cast<const PacketFabric*>(fabric_.get())) played.packets = packets->statistics();
+    if (!calls_.empty()) played.bottleneck = fabric_->busiest_link(played.end - first);
     return played;
   }
 
@@ -99,8 +97,8 @@ class Player : public EventSink, public BundleListener {
 
 }  // namespace
 
-PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls) {
-  return Player(fabric, calls).run();
+PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls, const PlayProgress& progress) {
+  return Player(fabric, calls, progress).run();
 }
 
 }  // namespace warploom

@@ -5,6 +5,7 @@
 // Devices and their memory are not busy with anything else.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,6 +31,10 @@ struct PlayedCalls {
   std::optional<PacketStatistics> packets;  // of the packet fabric
 };
 
-PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls);
+// Is told now and then how much is done of how much, by fabrics that take long (packets).
+using PlayProgress = std::function<void(std::size_t done, std::size_t all)>;
+
+PlayedCalls play_plans(const FabricFactory& fabric, std::span<const PlannedCall> calls,
+                       const PlayProgress& progress = {});
 
 }  // namespace warploom

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "bindings/cli/call_arguments.hpp"
 #include "bindings/cli/command.hpp"
 #include "bindings/cli/moe_arguments.hpp"
+#include "bindings/cli/progress.hpp"
 #include "bindings/report/collective_report.hpp"
 #include "network/collective_estimate.hpp"
 #include "network/collectives/moe/moe.hpp"
@@ -88,12 +90,15 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   const std::vector<CallBeside> beside = calls_beside(arguments.beside);
   std::int64_t devices = members.devices;
   for (const CallBeside& other : beside) devices = std::max(devices, other.members.devices);
-  const FoundNetwork found = load_network(arguments.cluster, devices, overrides_of(arguments));
+  FoundNetwork found = load_network(arguments.cluster, devices, overrides_of(arguments));
   if (is_moe(kind) && !(arguments.choice.algorithm.empty() && arguments.choice.protocol.empty())) {
     throw UserError(fmt::format("`--algo` and `--proto` say nothing of {}", arguments.operation),
                     "`--kind` says which kernels do it");
   }
   if (is_moe(kind)) call = arguments.moe.call(kind, ranks, found);
+  std::optional<Progress> progress;
+  progress.emplace(session.console, ProgressMode::automatic, "playing", "packet-hops");
+  found.network.progress = [&progress](std::size_t done, std::size_t all) { (*progress)(done, all); };
   CollectiveReport report;
   report.call = call;
   report.cluster = found.name;
@@ -115,6 +120,7 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   const std::string device = device_of(found, library);
   if (const auto band = collective_band(call, device, ranks, in_a_node, ErrorBands::load(library)))
     report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
+  progress.reset();
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
 

@@ -44,7 +44,17 @@ std::string packets_in_words(const PacketStatistics& p) {
       p.packet_hops, p.marks, p.drops, to_string(p.resent), p.pauses, to_string(p.paused), p.stalls,
       to_string(p.stalled), p.collisions, p.flows, to_string(p.mean_completion), to_string(p.tail_completion),
       to_string(p.last_completion));
-  TextTable table({"fullest queues", "most", "mean", "load", "marks", "drops", "paused", "without credits", "flows"});
+  TextTable classes(
+      {"links", "number", "mean load", "highest", "most queued", "marks", "drops", "pauses", "waits", "busiest"});
+  classes.align_left(0);
+  classes.align_left(9);
+  for (const LinkClassStatistics& one : p.classes) {
+    classes.add({one.name, std::to_string(one.links), fmt::format("{:.0f}%", 100 * one.mean_load),
+                 fmt::format("{:.0f}%", 100 * one.highest_load), to_string(one.most_queued), std::to_string(one.marks),
+                 std::to_string(one.drops), std::to_string(one.pauses), std::to_string(one.stalls), one.busiest});
+  }
+  text += "\n" + classes.to_string();
+  TextTable table({"worst queues", "most", "mean", "load", "marks", "drops", "paused", "without credits", "flows"});
   table.align_left(0);
   for (const QueueStatistics& queue : p.queues) {
     table.add({queue.name, to_string(queue.most_queued), to_string(queue.mean_queued),
@@ -91,6 +101,22 @@ Json packets_json(const PacketStatistics& p) {
                {"mean_completion_us", p.mean_completion.microseconds()},
                {"tail_completion_us", p.tail_completion.microseconds()},
                {"last_completion_us", p.last_completion.microseconds()}};
+  json["link_classes"] = Json::array();
+  for (const LinkClassStatistics& one : p.classes) {
+    json["link_classes"].push_back({{"kind", one.name},
+                                    {"links", one.links},
+                                    {"bytes", one.bytes.count()},
+                                    {"mean_utilisation", one.mean_load},
+                                    {"highest_utilisation", one.highest_load},
+                                    {"busiest_link", one.busiest},
+                                    {"most_queued_bytes", one.most_queued.count()},
+                                    {"ecn_marks", one.marks},
+                                    {"drops", one.drops},
+                                    {"pauses", one.pauses},
+                                    {"paused_us", one.paused.microseconds()},
+                                    {"credit_stalls", one.stalls},
+                                    {"credit_stalled_us", one.stalled.microseconds()}});
+  }
   json["queues"] = Json::array();
   for (const QueueStatistics& queue : p.queues) json["queues"].push_back(queue_json(queue));
   json["slowest_flows"] = Json::array();

@@ -7,6 +7,7 @@
 #include "network/collectives/channels.hpp"
 #include "network/collectives/pace.hpp"
 #include "network/collectives/ring_schedule.hpp"
+#include "network/fabrics/explicit_flows.hpp"
 
 namespace warploom {
 
@@ -34,6 +35,7 @@ Plan collnet_plan(const Setting& setting, Algorithm algorithm) {
   PlanStep step{start_time(protocol, use) + collnet_latency(setting, algorithm), {}};
   const Bandwidth cards = setting.topology.card() * (protocol.network_efficiency * cards_of(setting));
   step.bundles.push_back(bundle_of(setting, FlowPattern::rails, setting.call.bytes, cards));
+  step.bundles.back().traffic.distance = rails_by_switches;
   if (in_node > 1) {
     step.bundles.push_back(bundle_of(setting, FlowPattern::ports, setting.call.bytes * (2 * (in_node - 1)) / in_node,
                                      setting.topology.port() * protocol.efficiency));

@@ -26,6 +26,30 @@ std::int64_t channels_of_message(const Setting& setting) {
   return channels;
 }
 
+// Payload of one of `at_once` messages that a device sends together: its threads and its port, and its card where they
+// leave the node.
+Bandwidth message_rate(const Setting& setting, Protocol chosen, const Messages& messages, std::int64_t at_once) {
+  const PeerSpec& peer = setting.library.peer;
+  const PeerProtocolSpec& spec = chosen == Protocol::ll ? peer.ll : peer.simple;
+  const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
+  // One message has the port to itself, as a ring's step has.
+  const bool is_alone = at_once == 1 && chosen == Protocol::simple;
+  Bandwidth rate = setting.topology.port() * (is_alone ? protocol.efficiency : spec.efficiency) / at_once;
+  const std::int64_t copies = at_once + (messages.copies_own ? 1 : 0);
+  if (spec.channel_rate.value() > 0 && !is_alone) rate = std::min(rate, spec.channel_rate * peer.channels / copies);
+  if (setting.profile.in_node()) return rate;
+  const std::int64_t leaving = std::max<std::int64_t>(at_once + 1 - setting.profile.least_in_node, 1);
+  return std::min(rate, setting.topology.card() * protocol.network_efficiency / leaving);
+}
+
+// Of many senders into one device each is as fast as its own channels for that one message.
+Bandwidth sender_limit(const Setting& setting, Protocol chosen, const Messages& messages) {
+  const PeerProtocolSpec& spec = chosen == Protocol::ll ? setting.library.peer.ll : setting.library.peer.simple;
+  const Bandwidth rate = message_rate(setting, chosen, messages, 1);
+  if (spec.channel_rate.value() <= 0) return rate;
+  return std::min(rate, spec.channel_rate * channels_of_message(setting));
+}
+
 }  // namespace
 
 Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages) {
@@ -34,19 +58,13 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const auto& profile = setting.profile;
 
-  // One message has the port to itself, as a ring's step has.
   const bool is_alone = messages.count == 1 && chosen == Protocol::simple;
-  const double efficiency = is_alone ? protocol.efficiency : spec.efficiency;
   const std::int64_t copies = messages.count + (messages.copies_own ? 1 : 0);
-  Bandwidth rate = setting.topology.port() * efficiency / messages.count;  // payload of one message
-  if (spec.channel_rate.value() > 0 && !is_alone) rate = std::min(rate, spec.channel_rate * peer.channels / copies);
+  // Where the device with the most of them is busy with all; the fabric finds by itself what a receiver leaves each.
+  const Bandwidth rate = message_rate(setting, chosen, messages, messages.count);
+  const Bandwidth limit = messages.meet_at_receiver ? sender_limit(setting, chosen, messages) : rate;
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
-  if (!profile.in_node()) {
-    const Bandwidth card = setting.topology.card() * protocol.network_efficiency;
-    const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 1);
-    rate = std::min(rate, card / leaving);
-    latency += network_step(setting, protocol);
-  }
+  if (!profile.in_node()) latency += network_step(setting, protocol);
   const Bytes part = std::min(messages.bytes / channels_of_message(setting), peer.chunk);
   if (!is_alone) latency += part / rate * (spec.fill * std::min(1.0, at_once / static_cast<double>(copies)));
 
@@ -54,10 +72,11 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   // Of all messages, what their bytes are worth.
   const std::int64_t most = std::min<std::int64_t>(channels_of_message(setting) * copies, peer.channels);
   plan.sms = static_cast<int>(channels_for(messages.bytes * messages.count, most, protocol, 1).channels);
-  plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count);
+  // Of the busiest device; a flow is at its limit only while nobody else sends to the same one.
+  plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count) * (rate / limit);
   plan.steps.push_back(
       {latency,
-       {bundle_of(setting, messages.pattern, messages.bytes * protocol.wire_bytes, rate * protocol.wire_bytes)}});
+       {bundle_of(setting, messages.pattern, messages.bytes * protocol.wire_bytes, limit * protocol.wire_bytes)}});
   return plan;
 }
 

@@ -8,6 +8,10 @@
 //          the least of that and of network_efficiency x card / the messages that leave the node;
 //   part = the least of chunk and m / c, c the channels of a message: all, halved while a channel would have more than
 //          four messages at once; a channel works on eight together, so that only of those the first part is exposed.
+// That rate sets how long the first parts take, and what a flow may reach where a device sends all its messages itself
+// (all-to-all, scatter). A gather's flows are limited by what one sender's channels push, min(port, channels of the
+// message x channel_rate, card); what the root's links leave each of them is the fabric's matter: fair shares, or
+// queues, marks and pauses.
 // A single message under Simple goes as a ring's step does: LL's base, Simple's efficiency, no fill (measured sends of
 // A100 and H100 pairs, vidur 7d475133, to which nothing is fitted: 227 and 345 GB/s, all-to-alls of several reach
 // less). LL up to ll_bytes a message, Simple beyond; nothing else is chosen by time. Source: NCCL 2.30.7 src/enqueue.cc
@@ -22,9 +26,10 @@ namespace warploom {
 
 struct Messages {
   FlowPattern pattern = FlowPattern::pair;
-  Bytes bytes{0};           // of one
-  std::int64_t count = 1;   // of a device
-  bool copies_own = false;  // a part stays where it is
+  Bytes bytes{0};                 // of one
+  std::int64_t count = 1;         // of a device, the most that it sends or receives
+  bool copies_own = false;        // a part stays where it is
+  bool meet_at_receiver = false;  // each sender has one of them, and all come to one device
 };
 
 Protocol peer_protocol(const Setting& setting, Bytes message);

@@ -32,7 +32,7 @@ Schedule RingReduce::schedule(int ranks) const {
 
 Messages DirectGather::messages(const Setting& setting) const {
   const std::int64_t n = setting.ranks();
-  return {FlowPattern::gather, setting.call.bytes / n, n - 1};
+  return {FlowPattern::gather, setting.call.bytes / n, n - 1, false, true};
 }
 
 Schedule DirectGather::schedule(int ranks) const {

@@ -84,9 +84,9 @@ class Writer {
   void add_all_pairs(Rank start) {
     const std::int64_t members = group_.member_count();
     for (std::int64_t i = 0; i < members; ++i) {
-      for (std::int64_t j = 0; j < members; ++j) {
-        if (i != j) add(group_.rank(start, i), group_.rank(start, j), units_per_flow);
-      }
+      // To the next first, so that not all begin with the same one (NCCL's ncclP2pSchedule).
+      for (std::int64_t away = 1; away < members; ++away)
+        add(group_.rank(start, i), group_.rank(start, (i + away) % members), units_per_flow);
     }
   }
 

@@ -30,6 +30,10 @@ struct ExplicitFlow {
   friend bool operator==(const ExplicitFlow&, const ExplicitFlow&) = default;
 };
 
+// Traffic::distance of rails whose bytes the network's switches add up and copy instead of going round (SHARP): the
+// same load on every link of a ring, which is all that boxes and shares see; packets go up and down a tree of switches.
+inline constexpr std::int64_t rails_by_switches = 1;
+
 inline constexpr std::int64_t most_explicit_flows = 50'000'000;  // 2 GB of them
 
 // By instance, of the group along the traffic's axis. Throws UserError that says how many there would be where that is

@@ -19,11 +19,11 @@ class AllPathRouter final : public Router {
   std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed) override;
   std::vector<EdgeShare> even_split(VertexId from, VertexId to) override;
   bool splits_by_hops() const override { return false; }
+  // All of them. Throws UserError where there are more than `most_paths`.
+  std::vector<std::vector<EdgeId>> paths(VertexId from, VertexId to);
 
  private:
   static constexpr std::size_t most_paths = 10'000;
-  // Throws UserError where there are more.
-  std::vector<std::vector<EdgeId>> paths(VertexId from, VertexId to);
   void extend(VertexId to, int left, std::vector<EdgeId>& way, std::vector<VertexId>& seen,
               std::vector<std::vector<EdgeId>>& found);
 

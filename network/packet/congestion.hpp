@@ -16,6 +16,7 @@ namespace warploom {
 
 // What a switch writes into a packet as it leaves (in-band telemetry).
 struct HopNote {
+  EdgeId link = 0;
   std::int64_t time = 0;
   std::int64_t queued = 0;  // bytes
   std::int64_t sent = 0;    // bytes that the port has sent so far

@@ -120,7 +120,9 @@ bool PacketNetwork::serve_lane(EdgeId edge, std::uint32_t index) {
     return false;
   }
   Port& port = ports_[edge];
-  const bool is_own = lane.ready != nothing && (lane.head == nothing || lane.own_turn);
+  const bool wants_own = lane.ready != nothing && (lane.head == nothing || lane.own_turn);
+  const bool is_own = wants_own && passes_pacer(edge, lane);
+  if (!is_own && lane.head == nothing) return false;
   if (is_own) {
     const ConnectionId first = connections_[lane.ready].next;
     std::int64_t offset = 0;
@@ -157,7 +159,7 @@ void PacketNetwork::send(PacketId id, EdgeId edge, LaneId lane_id, std::int64_t 
   if (port.has_credits) lane.credits -= size;
   if (paths_[packet.place - 1] != nothing) release_upstream(packet, port.busy_until);
   if (lane.queued >= port.kmin) mark(packet, port, lane);
-  if (has_notes_) note_hop(id, port, lane);
+  if (has_notes_) note_hop(id, edge, lane);
   push(port.busy_until + port.latency, Kind::arrive, id);
 }
 
@@ -250,13 +252,14 @@ void PacketNetwork::mark(Packet& packet, const Port& port, Lane& lane) {
   ++connections_[packet.connection].marks;
 }
 
-void PacketNetwork::note_hop(PacketId id, const Port& port, const Lane& lane) {
+void PacketNetwork::note_hop(PacketId id, EdgeId edge, const Lane& lane) {
+  const Port& port = ports_[edge];
   const Packet& packet = packets_[id];
   if (paths_[packet.place - 1] == nothing) return;  // the sender itself
   HopNote* notes = &notes_[id * (most_notes + 1)];
   std::int64_t& count = notes[most_notes].queued;
   if (count < static_cast<std::int64_t>(most_notes)) {
-    notes[count++] = {now_, lane.queued, port.bytes, 1 / port.ps_per_byte};
+    notes[count++] = {edge, now_, lane.queued, port.bytes, 1 / port.ps_per_byte};
   }
 }
 

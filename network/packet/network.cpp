@@ -24,9 +24,10 @@ double packet_rate(const NetworkGraph& graph) {
 }  // namespace
 
 PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine,
-                             PacketListener& listener, std::unique_ptr<Router> router)
+                             PacketListener& listener, std::unique_ptr<Router> router, const RoutingSpec& routing)
     : graph_(graph),
       spec_(spec),
+      routing_(packet_routing(spec, routing)),
       engine_(engine),
       listener_(listener),
       router_(router ? std::move(router) : std::make_unique<Router>(graph)),
@@ -34,7 +35,7 @@ PacketNetwork::PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, 
       wheel_(packet_rate(graph)),
       lane_count_(static_cast<std::uint32_t>(spec.lanes)),
       by_hop_(spec.lane_choice == LaneChoice::by_hop),
-      is_adaptive_(spec.routing == PacketPaths::adaptive) {
+      is_adaptive_(routing_.paths == PacketPaths::adaptive) {
   WARPLOOM_CHECK(graph.edge_count() * lane_count_ < (1U << id_bits), "a network of {} edges", graph.edge_count());
   paths_.push_back(nothing);
   make_ports();
@@ -65,9 +66,22 @@ void PacketNetwork::run() {
     const EventWheel::Event event = wheel_.pop();
     if (const auto* coming = wheel_.coming()) fetch(*coming);
     dispatch(event);
+    if (hops_ >= report_at_) report();
   }
   is_running_ = false;
   schedule_wake();
+}
+
+void PacketNetwork::set_progress(Progress progress) {
+  progress_ = std::move(progress);
+  report_at_ = progress_ ? hops_ : UINT64_MAX;
+}
+
+void PacketNetwork::report() {
+  constexpr std::uint64_t step = 1 << 18;
+  report_at_ = hops_ + step;
+  const auto all = static_cast<std::size_t>(hops_to_come_);
+  progress_(std::min<std::size_t>(hops_, all), all);
 }
 
 // What is left when nothing is on its way (timers, late answers) keeps nobody awake.
@@ -184,6 +198,7 @@ void PacketNetwork::finish_transfer(TransferId id) {
     release_connection(connection);
   }
   for (const GateId gate : transfer.gates) free_gates_.push_back(gate);
+  for (const PacerId pacer : transfer.pacers) free_pacers_.push_back(pacer);
   for (const std::uint32_t feed : transfer.feeds) free_feeds_.push_back(feed);
   transfer = {};
   free_transfers_.push_back(id);

@@ -14,7 +14,9 @@
 // ns-3-alibabacloud.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +44,9 @@ struct PacketFlow {
   VertexId to = 0;  // a device, or the switch where the flow ends
   Bytes bytes{0};
   Bandwidth limit{0};  // of payload; 0: none
+  // Flows of the transfer that leave by the same link have their limits' sum together: who is done or slowed down
+  // leaves the rest more. Else each has its own.
+  bool shares_limit = false;
   std::uint32_t channel = 0;
   std::uint8_t lane = 0;
   GateId gate = nothing;
@@ -57,9 +62,10 @@ struct ConnectionRange {
 
 class PacketNetwork final : public EventSink, private CongestionHost {
  public:
-  // Throws UserError where a buffer does not hold what its links need. `router` null: by shortest ways.
+  // Throws UserError where a buffer does not hold what its links need. `router` null: by shortest ways. `routing`: the
+  // network's, for what the spec does not say.
   PacketNetwork(const NetworkGraph& graph, const PacketSpec& spec, Engine& engine, PacketListener& listener,
-                std::unique_ptr<Router> router = nullptr);
+                std::unique_ptr<Router> router = nullptr, const RoutingSpec& routing = {});
   ~PacketNetwork() override;
 
   // A transfer is done when all its flows have arrived. Flows are added before it starts; ids are used again.
@@ -77,9 +83,13 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   const NetworkGraph& graph() const { return graph_; }
   Router& router() { return *router_; }
   const PacketSpec& spec() const { return spec_; }
+  const PacketRouting& routing() const { return routing_; }
   // So far; `most` of the busiest queues.
   PacketStatistics statistics(std::size_t most = 10) const;
   std::uint64_t hops() const { return hops_; }
+  // Is told now and then how many of the hops known so far are done.
+  using Progress = std::function<void(std::size_t done, std::size_t all)>;
+  void set_progress(Progress progress);
   std::int64_t now() const { return now_; }
   // For tests.
   const Connection& state(ConnectionId id) const { return connections_[id]; }
@@ -103,8 +113,16 @@ class PacketNetwork final : public EventSink, private CongestionHost {
     std::vector<std::int64_t> inputs;
     std::vector<ConnectionId> waiting;
   };
+  // What flows of one device send together.
+  struct Pacer {
+    LaneId lane = 0;
+    double rate = 0;             // bytes of payload a second
+    std::int64_t next_time = 0;  // of the next packet
+    std::uint32_t ready = 0;     // of them that may send but for it
+  };
   struct Transfer {
     std::uint32_t open = 0;
+    std::vector<PacerId> pacers;
     std::vector<ConnectionId> connections;
     std::vector<GateId> gates;
     std::vector<std::uint32_t> feeds;
@@ -160,6 +178,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
       __builtin_prefetch(&lanes_[std::size_t{id} * lane_count_]);
     }
   }
+  void report();
   void schedule_wake();
   void catch_up();
   void push(std::int64_t time, Kind kind, std::uint32_t id) {
@@ -169,8 +188,28 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   // set_up.cpp
   void make_ports();
   void make_buffers();
+
+  // paths.cpp
+  std::uint32_t queue_pairs_of(VertexId from, VertexId to, std::uint32_t channel);
   const Path& path_of(VertexId from, VertexId to, std::uint32_t channel);
   Path make_path(VertexId from, VertexId to, std::uint32_t channel);
+  Path write_path(const std::vector<std::vector<EdgeId>>& ways);
+  std::vector<std::vector<EdgeId>> ways_of(const FlowKey& flow);
+  std::vector<EdgeId> numbered_way(const FlowKey& flow, std::size_t number, std::size_t& all, std::size_t& fan);
+  // Each link of its paths once.
+  template <class Action>
+  void for_links(const Connection& c, Action action) const {
+    const EdgeId* first = paths_.data() + c.path;
+    if (c.path_count == 1) {
+      std::for_each(first, first + c.path_length, action);
+      return;
+    }
+    std::vector<EdgeId> links(first, first + c.path_count * (c.path_length + 1));
+    std::ranges::sort(links);
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+    links.pop_back();  // `nothing`, between the paths
+    std::for_each(links.begin(), links.end(), action);
+  }
   void note_collision(const PacketFlow& flow, const Path& path);
   ConnectionId add_connection(TransferId transfer, const PacketFlow& flow, std::int64_t bytes, std::uint32_t pair,
                               std::uint32_t pairs);
@@ -189,7 +228,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void give_credits(EdgeId edge, Lane& lane, std::int64_t bytes, std::int64_t freed_at);
   void release_upstream(const Packet& packet, std::int64_t freed_at);
   void mark(Packet& packet, const Port& port, Lane& lane);
-  void note_hop(PacketId id, const Port& port, const Lane& lane);
+  void note_hop(PacketId id, EdgeId edge, const Lane& lane);
   void set_paused(LaneId id, bool paused);
   void request_kick(EdgeId edge, std::int64_t time) {
     Port& port = ports_[edge];
@@ -227,6 +266,12 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   void inject(EdgeId edge, std::uint32_t index, LaneId lane);
   void open_gate(GateId id);
   void pace(Connection& connection, std::uint32_t payload, std::int64_t size);
+  bool passes_pacer(EdgeId edge, Lane& lane);
+  PacerId pacer_of(TransferId transfer, LaneId lane);
+  void count_ready(const Connection& connection, std::uint32_t change) {
+    lanes_[connection.lane].ready_count += change;
+    if (connection.pacer != nothing) pacers_[connection.pacer].ready += change;
+  }
 
   // receiving.cpp: order, marks, losses, answers, ends
   void deliver(PacketId id);
@@ -245,6 +290,10 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   // statistics.cpp
   void count_completion(const Connection& connection);
   QueueStatistics queue_statistics(LaneId id, double seconds) const;
+  QueueStatistics lane_statistics(LaneId id) const;
+  std::vector<LaneId> add_classes(PacketStatistics& all, double seconds) const;
+  std::vector<LaneId> worst_queues(std::vector<LaneId> lanes, std::size_t most) const;
+  std::string link_name(EdgeId edge) const;
 
   // watch.cpp: links that wait for each other in a circle
   void watch();
@@ -259,6 +308,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
 
   const NetworkGraph& graph_;
   PacketSpec spec_;
+  PacketRouting routing_;
   Engine& engine_;
   PacketListener& listener_;
   std::unique_ptr<Router> router_;
@@ -273,6 +323,9 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::int64_t now_ = 0;
   std::int64_t first_start_ = -1;
   std::uint64_t hops_ = 0;
+  double hops_to_come_ = 0;               // of all transfers that were added, done or not
+  std::uint64_t report_at_ = UINT64_MAX;  // hops
+  Progress progress_;
   std::int64_t wake_at_ = EventWheel::never;
   Engine::EventId wake_;
   bool is_running_ = false;
@@ -287,7 +340,8 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::vector<HopNote> notes_;  // most_notes a packet, and their number in the last one's `queued`
   std::vector<EdgeId> paths_;
   std::unordered_map<PathKey, Path, PathHash> known_paths_;
-  std::vector<std::uint32_t> flows_on_;  // edge
+  std::unordered_map<PathKey, std::uint32_t, PathHash> known_pairs_;  // queue pairs, by channel of the flow
+  std::vector<std::uint32_t> flows_on_;                               // edge
   std::vector<std::uint32_t> most_flows_on_;
 
   std::vector<Connection> connections_;
@@ -296,6 +350,8 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   std::vector<ConnectionId> free_connections_;
   std::vector<Gate> gates_;
   std::vector<GateId> free_gates_;
+  std::vector<Pacer> pacers_;
+  std::vector<PacerId> free_pacers_;
   std::vector<Feed> feeds_;
   std::vector<std::uint32_t> free_feeds_;
   std::vector<Transfer> transfers_;

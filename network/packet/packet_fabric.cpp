@@ -8,6 +8,7 @@
 
 #include "network/fabrics/axis.hpp"
 #include "network/graph/routing.hpp"
+#include "network/packet/reduction_tree.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -23,6 +24,14 @@ std::int64_t part(std::int64_t bytes, std::int64_t units) {
   return bytes / units_per_flow * units + bytes % units_per_flow * units / units_per_flow;
 }
 
+// The topology's own ways; its routing policy's (tables, longer ways) only where the packet fabric asks for no other.
+std::unique_ptr<Router> router_for(const Topology& topology, const NetworkGraph& graph, const PacketSpec& spec) {
+  const RoutingPolicy policy = topology.routing().policy;
+  const bool is_own = policy != RoutingPolicy::spray && policy != RoutingPolicy::ecmp;
+  if (is_own && spec.routing) return std::make_unique<Router>(graph);
+  return topology.router(graph);
+}
+
 }  // namespace
 
 PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topology> topology, Engine& engine,
@@ -30,7 +39,7 @@ PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topolog
     : topology_(std::move(topology)),
       listener_(listener),
       graph_(topology_->graph()),
-      network_(graph_, spec, engine, *this, topology_->router(graph_)) {}
+      network_(graph_, spec, engine, *this, router_for(*topology_, graph_, spec), topology_->routing()) {}
 
 void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {
   groups_.assign(groups.begin(), groups.end());
@@ -107,6 +116,48 @@ VertexId PacketFabric::switch_of(Rank rank) const {
                   "in-switch reduction needs an NVLink switch in the node");
 }
 
+// Of the way between the first and the one farthest from it.
+VertexId PacketFabric::middle_of(const std::vector<VertexId>& members) {
+  Router& router = network_.router();
+  const auto distance = [&](VertexId to) { return router.distance(members.front(), to); };
+  const VertexId far = *std::ranges::max_element(members, {}, distance);
+  std::vector<EdgeId> links;
+  VertexId at = members.front();
+  while (2 * router.distance(at, far) > router.distance(members.front(), far)) {
+    router.next(at, far, links);
+    at = graph_.to(links.front());
+  }
+  if (graph_.group_of(at).kind == VertexKind::network_switch) return at;
+  throw UserError(fmt::format("no switch stands between `{}` and `{}`", graph_.name(members.front()), graph_.name(far)),
+                  "reduction in the network needs switches; choose another `--algo`");
+}
+
+void PacketFabric::add_switch_trees(TransferId transfer, const Bundle& bundle) {
+  const Group group = require_lines(bundle.traffic.axis, groups_[bundle.traffic.group]);
+  for (const RankBox& box : group.instances) {
+    for (std::int64_t i = 0; i < box.size(); ++i) {
+      std::map<std::int64_t, std::vector<VertexId>> nodes;
+      for (std::int64_t m = 0; m < group.member_count(); ++m) {
+        const Rank rank = group.rank(box.at(i), m);
+        nodes[rank / topology_->node_size()].push_back(graph_.device(rank));
+      }
+      if (nodes.size() < 2) continue;
+      std::size_t rails = SIZE_MAX;
+      for (const auto& [node, devices] : nodes) rails = std::min(rails, devices.size());
+      const std::int64_t bytes = bundle.bytes_per_flow.count();
+      for (std::size_t rail = 0; rail < rails; ++rail) {
+        std::vector<VertexId> members;
+        for (const auto& [node, devices] : nodes) members.push_back(devices[rail]);
+        const auto count = static_cast<std::int64_t>(rails);
+        const auto before = static_cast<std::int64_t>(rail);
+        const Bytes part(bytes * (before + 1) / count - bytes * before / count);
+        add_reduction(network_, transfer, reduction_tree(network_.router(), members, middle_of(members)), part,
+                      bundle.flow_limit / static_cast<double>(rails));
+      }
+    }
+  }
+}
+
 // ---- Playing --------------------------------------------------------------------------------------------------------
 
 BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
@@ -122,7 +173,12 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
   const bool at_switches = bundle.traffic.pattern == FlowPattern::ports;
   const bool is_gated = !written.gates.empty() && (bundle.first > Bytes::zero() || at_switches);
   const bool has_own = bundle.traffic.pattern == FlowPattern::ring || bundle.traffic.pattern == FlowPattern::rails;
+  // What a device reaches for all its messages together; one that is done or slowed down leaves the rest more.
+  const bool sends_several =
+      bundle.traffic.pattern == FlowPattern::all_pairs || bundle.traffic.pattern == FlowPattern::scatter;
   const TransferId transfer = network_.open();
+  const bool by_switches = bundle.traffic.pattern == FlowPattern::rails && bundle.traffic.distance == rails_by_switches;
+  if (by_switches) add_switch_trees(transfer, bundle);
   std::vector<GateId> gates;
   if (is_gated) {
     for (std::size_t i = 0; i < written.gates.size(); ++i) {
@@ -130,7 +186,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
                                         part(bytes, written.units[i])));
     }
   }
-  for (const Flow& one : written.flows) {
+  for (const Flow& one : by_switches ? std::span<const Flow>() : std::span<const Flow>(written.flows)) {
     const ExplicitFlow& explicit_flow = one.flow;
     PacketFlow flow;
     flow.from =
@@ -142,6 +198,7 @@ BundleId PacketFabric::start(const Bundle& bundle, std::uint64_t token) {
     // Of a tree or a switch each flow passes all that its gate lets through, else the flows of a rank share it.
     flow.share = goes_in_turn(bundle.traffic.pattern) ? flow.weight : 1.0;
     flow.limit = bundle.flow_limit * flow.weight;
+    flow.shares_limit = sends_several;
     flow.channel = bundle.traffic.group;
     flow.lane = static_cast<std::uint8_t>(bundle.traffic.group % static_cast<GroupId>(network_.spec().lanes));
     if (is_gated && one.out != nothing) flow.gate = gates[one.out];

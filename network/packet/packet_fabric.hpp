@@ -5,7 +5,9 @@
 // last of them. Bundles that say what a rank has at `first` go on in turn: in rings, chains and rails a rank sends no
 // more than that and what it has received; in a double tree a rank sends up what has come from all its children, down
 // what has come from its parent. So one slow link holds back all. In-switch reduction: what a switch sends down waits
-// for the same bytes of every member's way up. Assumptions: instances of a group are all played, not one for all;
+// for the same bytes of every member's way up. Rails that the network's switches add (SHARP): a tree a rail, of
+// the i-th member of every node, up to the switch in the middle between the two farthest and back down
+// (reduction_tree.hpp). Assumptions: instances of a group are all played, not one for all;
 // trees over several digits of nodes do not go in turn (their pipeline's fill is in the plan's latency).
 #pragma once
 
@@ -35,6 +37,9 @@ class PacketFabric final : public Fabric, private PacketListener {
 
   PacketStatistics statistics(std::size_t most = 10) const { return network_.statistics(most); }
   const PacketNetwork& network() const { return network_; }
+  void set_progress(PacketNetwork::Progress progress) { network_.set_progress(std::move(progress)); }
+  // As the assumptions of a report say it.
+  std::string in_words() const { return "packets in queues; " + network_.routing().in_words(); }
 
  private:
   using Flow = GatedFlow;
@@ -43,6 +48,8 @@ class PacketFabric final : public Fabric, private PacketListener {
   void join_in_turn(Written& written) const;
   void join_at_switches(Written& written) const;
   VertexId switch_of(Rank rank) const;
+  void add_switch_trees(TransferId transfer, const Bundle& bundle);
+  VertexId middle_of(const std::vector<VertexId>& members);
   void on_transfer_done(TransferId id) override;
 
   std::shared_ptr<const Topology> topology_;

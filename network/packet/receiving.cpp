@@ -129,7 +129,7 @@ void PacketNetwork::pass_on(ConnectionId id, std::int64_t bytes) {
 void PacketNetwork::finish(ConnectionId id) {
   Connection& c = connections_[id];
   c.finished = now_;
-  for (std::uint32_t i = 0; i < c.path_length; ++i) --flows_on_[paths_[c.path + i]];
+  for_links(c, [this](EdgeId edge) { --flows_on_[edge]; });
   if (c.is_ready) {  // it was about to repeat itself
     Lane& lane = lanes_[c.lane];
     ConnectionId before = lane.ready;
@@ -141,6 +141,7 @@ void PacketNetwork::finish(ConnectionId id) {
       if (lane.ready == id) lane.ready = before;
     }
     c.is_ready = false;
+    count_ready(c, static_cast<std::uint32_t>(-1));
     --ports_[c.lane / lane_count_].work;
   }
   count_completion(c);

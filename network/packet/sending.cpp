@@ -74,6 +74,7 @@ void PacketNetwork::try_ready(ConnectionId id) {
     connections_[lane.ready].next = id;
   }
   lane.ready = id;
+  count_ready(c, 1);
   ++port.work;
   if (port.busy_until <= now_) return service(edge);
   request_kick(edge, port.busy_until);
@@ -82,6 +83,25 @@ void PacketNetwork::try_ready(ConnectionId id) {
 void PacketNetwork::pace(Connection& c, std::uint32_t payload, std::int64_t size) {
   const double gap = std::max(c.limit_gap * payload, c.control_gap * static_cast<double>(size));
   if (gap > 0) c.next_time = std::max(now_, c.next_time) + std::llround(gap);
+  if (c.pacer == nothing) return;
+  Pacer& pacer = pacers_[c.pacer];
+  pacer.next_time = std::max(now_, pacer.next_time) + std::llround(payload * 1e12 / pacer.rate);
+}
+
+// The first of the circle may send as far as the flows that it shares a limit with have left time; else the first that
+// may takes its place, and if none may the link looks again when one may.
+bool PacketNetwork::passes_pacer(EdgeId edge, Lane& lane) {
+  std::int64_t least = EventWheel::never;
+  const ConnectionId last = lane.ready;
+  do {
+    const Connection& first = connections_[connections_[lane.ready].next];
+    if (first.pacer == nothing || pacers_[first.pacer].next_time <= now_) return true;
+    least = std::min(least, pacers_[first.pacer].next_time);
+    if (pacers_[first.pacer].ready == lane.ready_count) break;
+    lane.ready = connections_[lane.ready].next;
+  } while (lane.ready != last);
+  request_kick(edge, least);
+  return false;
 }
 
 // The first of the circle sends a packet and goes to its end, or leaves.
@@ -99,6 +119,7 @@ void PacketNetwork::inject(EdgeId edge, std::uint32_t index, LaneId lane_id) {
     }
     c.next = nothing;
     c.is_ready = false;
+    count_ready(c, static_cast<std::uint32_t>(-1));
     --ports_[edge].work;
   };
   Connection& c = connections_[id];

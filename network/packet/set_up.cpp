@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports, buffers, paths and connections of the packet network.
+// Ports, buffers and connections of the packet network.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "network/packet/framing.hpp"
 #include "network/packet/network.hpp"
 #include "sim/core/errors.hpp"
 
@@ -12,43 +13,9 @@ namespace warploom {
 
 namespace {
 
-// A PCI Express packet has 256 bytes of payload as most systems set it; its headers are in the link's efficiency.
-constexpr std::int64_t pcie_unit = 256;
 constexpr std::int64_t pause_frame = 64;
 
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
-
-struct Framing {
-  std::int64_t unit = 1;    // payload of a packet
-  std::int64_t header = 0;  // of it
-  std::int64_t train = 1;   // packets that move as one
-};
-
-Framing framing_of(LinkProtocol protocol, const PacketSpec& spec) {
-  switch (protocol) {
-    case LinkProtocol::ethernet:
-      return {spec.ethernet.mtu.count(), spec.ethernet.header.count(), spec.train};
-    case LinkProtocol::nvlink:
-      return {spec.nvlink.packet().count(), (spec.nvlink.flit * spec.nvlink.header_flits).count(), spec.nvlink.train};
-    case LinkProtocol::pcie:
-      return {pcie_unit, 0, spec.nvlink.train};
-    case LinkProtocol::infiniband:
-    case LinkProtocol::unified_bus:
-      break;
-  }
-  return {spec.infiniband.mtu.count(), spec.infiniband.header.count(), spec.train};
-}
-
 }  // namespace
-
-std::size_t PacketNetwork::PathHash::operator()(const PathKey& key) const {
-  return static_cast<std::size_t>(mix((static_cast<std::uint64_t>(key.from) << 32 | key.to) ^
-                                      (static_cast<std::uint64_t>(key.channel) * 0x9E3779B97F4A7C15ULL)));
-}
 
 void PacketNetwork::make_ports() {
   ports_.resize(graph_.edge_count());
@@ -149,74 +116,12 @@ void PacketNetwork::make_buffers() {
   }
 }
 
-const PacketNetwork::Path& PacketNetwork::path_of(VertexId from, VertexId to, std::uint32_t channel) {
-  const auto [known, is_new] = known_paths_.try_emplace({from, to, channel});
-  if (is_new) known->second = make_path(from, to, channel);
-  return known->second;
-}
-
-PacketNetwork::Path PacketNetwork::make_path(VertexId from, VertexId to, std::uint32_t channel) {
-  const auto seed = static_cast<std::uint64_t>(spec_.seed);
-  std::vector<EdgeId> edges = router_->hashed_path({from, to, channel}, seed);
-  Path path;
-  path.place = static_cast<std::uint32_t>(paths_.size());
-  path.length = static_cast<std::uint32_t>(edges.size());
-  bool has_infiniband = false;
-  bool has_nvlink = true;
-  for (const EdgeId edge : edges) {
-    const LinkProtocol protocol = graph_.kind(edge).protocol;
-    path.is_ethernet = path.is_ethernet || protocol == LinkProtocol::ethernet;
-    has_infiniband = has_infiniband || protocol == LinkProtocol::infiniband || protocol == LinkProtocol::unified_bus;
-    has_nvlink = has_nvlink && (protocol == LinkProtocol::nvlink || protocol == LinkProtocol::pcie);
-    path.back_delay += ports_[edge].pause_delay;
-  }
-  path.is_infiniband = has_infiniband && !path.is_ethernet;
-  const LinkProtocol framed = path.is_ethernet ? LinkProtocol::ethernet
-                              : has_nvlink     ? LinkProtocol::nvlink
-                                               : LinkProtocol::infiniband;
-  const Framing framing = framing_of(framed, spec_);
-  path.unit = static_cast<std::uint32_t>(framing.unit * framing.train);
-  const auto write = [this](const std::vector<EdgeId>& one) {
-    paths_.insert(paths_.end(), one.begin(), one.end());
-    paths_.push_back(nothing);
-  };
-  write(edges);
-  if (spec_.routing == PacketPaths::ecmp) return path;
-  // Others of the same first link and length, each hash gives one.
-  const auto most = static_cast<std::uint32_t>(spec_.spray_paths);
-  std::vector<std::vector<EdgeId>> all{edges};
-  for (std::uint32_t i = 1; i < 16 * most && path.count < most; ++i) {
-    edges = router_->hashed_path({from, to, channel + (i << 16)}, seed);
-    if (edges.front() != all[0].front() || edges.size() != path.length || std::ranges::find(all, edges) != all.end())
-      continue;
-    write(edges);
-    all.push_back(edges);
-    ++path.count;
-  }
-  return path;
-}
-
-// Its hash has put the flow on a link in use although another of equal cost is free.
-void PacketNetwork::note_collision(const PacketFlow& flow, const Path& path) {
-  if (path.count > 1) return;
-  std::vector<EdgeId> links;
-  for (std::uint32_t i = 0; i < path.length; ++i) {
-    const EdgeId edge = paths_[path.place + i];
-    if (flows_on_[edge] == 0 || graph_.group_of(graph_.from(edge)).kind != VertexKind::network_switch) continue;
-    router_->next(graph_.from(edge), flow.to, links);
-    if (std::ranges::any_of(links, [this](EdgeId other) { return flows_on_[other] == 0; })) {
-      ++totals_.collisions;
-      return;
-    }
-  }
-}
-
 ConnectionRange PacketNetwork::add(TransferId transfer, const PacketFlow& flow) {
   WARPLOOM_CHECK(flow.bytes >= Bytes::zero() && flow.lane < lane_count_, "a flow of {} bytes in lane {}",
                  flow.bytes.count(), flow.lane);
   ConnectionRange range;
-  const auto pairs = static_cast<std::uint32_t>(spec_.queue_pairs);
   if (flow.from == flow.to) return range;
+  const std::uint32_t pairs = queue_pairs_of(flow.from, flow.to, flow.channel);
   const std::int64_t whole = flow.bytes.count() / pairs;
   const auto extra = static_cast<std::uint32_t>(flow.bytes.count() % pairs);
   for (std::uint32_t pair = 0; pair < pairs; ++pair) {
@@ -224,7 +129,7 @@ ConnectionRange PacketNetwork::add(TransferId transfer, const PacketFlow& flow) 
     if (bytes == 0) break;
     const ConnectionId id = add_connection(transfer, flow, bytes, pair, pairs);
     transfers_[transfer].connections.push_back(id);
-    transfers_[transfer].limits.push_back(flow.limit.value() / pairs);
+    transfers_[transfer].limits.push_back(flow.shares_limit ? 0 : flow.limit.value() / pairs);
     if (range.count++ == 0) range.first = static_cast<std::uint32_t>(transfers_[transfer].connections.size() - 1);
   }
   return range;
@@ -266,19 +171,51 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
   const bool can_lose = path.is_ethernet && (!spec_.ethernet.pause.enabled || spec_.ethernet.loss > 0);
   const bool is_controlled = (path.is_ethernet && ethernet_control_) || (path.is_infiniband && infiniband_control_);
   c.is_watched = path.is_ethernet || is_controlled || can_lose || path.count > 1;
-  if (flow.limit.value() > 0) c.limit_gap = 1e12 / (flow.limit.value() / pairs);
+  if (flow.limit.value() > 0 && flow.shares_limit) {
+    c.pacer = pacer_of(transfer, c.lane);
+    pacers_[c.pacer].rate += flow.limit.value() / pairs;
+  } else if (flow.limit.value() > 0) {
+    c.limit_gap = 1e12 / (flow.limit.value() / pairs);
+  }
   // A gate lets whole packets pass, so that it must let one pass at first.
   if (c.gate != nothing && gates_[c.gate].first > 0) {
     const double part = static_cast<double>(gates_[c.gate].first) * c.share;
     c.unit = std::min(c.unit, static_cast<std::uint32_t>(std::clamp(part, 1.0, 4e9)));
   }
+  for_links(c, [this](EdgeId edge) { most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]); });
   for (std::uint32_t i = 0; i < c.path_length; ++i) {
     const EdgeId edge = paths_[c.path + i];
     const auto size = static_cast<double>(size_on(ports_[edge], c.unit));
     c.base_delay += ports_[edge].latency + std::llround(size * ports_[edge].ps_per_byte);
-    most_flows_on_[edge] = std::max(most_flows_on_[edge], ++flows_on_[edge]);
   }
   totals_.asked += bytes;
+  hops_to_come_ += std::ceil(static_cast<double>(bytes) / c.unit) * c.path_length;
+  if (hops_to_come_ > static_cast<double>(spec_.most_hops)) {
+    throw UserError(fmt::format("more than {:.3g} packet-hops: at 5 million a second that is over {}",
+                                static_cast<double>(spec_.most_hops),
+                                to_string(Time::from_seconds(static_cast<double>(spec_.most_hops) / 5e6))),
+                    "use `--fabric fluid`, fewer bytes or ranks, larger `network.fabric.train`s, or raise "
+                    "`network.fabric.most_hops`");
+  }
+  return id;
+}
+
+// Flows of a device are added one after another, so that theirs is among the last.
+PacerId PacketNetwork::pacer_of(TransferId transfer, LaneId lane) {
+  auto& pacers = transfers_[transfer].pacers;
+  for (std::size_t i = pacers.size(); i-- > 0 && pacers.size() - i <= 64;) {
+    if (pacers_[pacers[i]].lane == lane) return pacers[i];
+  }
+  PacerId id = static_cast<PacerId>(pacers_.size());
+  if (free_pacers_.empty()) {
+    pacers_.emplace_back();
+  } else {
+    id = free_pacers_.back();
+    free_pacers_.pop_back();
+  }
+  pacers_[id] = {};
+  pacers_[id].lane = lane;
+  pacers.push_back(id);
   return id;
 }
 

@@ -17,6 +17,50 @@ void smaller_than_packet(const ConfigValue& at, const char* key, Bytes buffer, B
 
 }  // namespace
 
+PacketRouting packet_routing(const PacketSpec& spec, const RoutingSpec& network) {
+  PacketRouting routing;
+  routing.policy = network.policy;
+  routing.seed = network.seed;
+  routing.queue_pairs = spec.queue_pairs.value_or(network.queue_pairs);
+  routing.most_paths = spec.spray_paths;
+  switch (network.policy) {
+    case RoutingPolicy::spray:
+    case RoutingPolicy::all_paths:
+      routing.paths = PacketPaths::spray;
+      break;
+    case RoutingPolicy::ecmp:
+    case RoutingPolicy::static_tables:
+      routing.paths = PacketPaths::ecmp;
+      break;
+    case RoutingPolicy::adaptive:
+      routing.paths = PacketPaths::adaptive;
+      break;
+  }
+  if (!spec.routing) return routing;
+  routing.paths = *spec.routing;
+  routing.policy = routing.paths == PacketPaths::adaptive ? RoutingPolicy::adaptive
+                   : routing.paths == PacketPaths::spray  ? RoutingPolicy::spray
+                                                          : RoutingPolicy::ecmp;
+  return routing;
+}
+
+std::string PacketRouting::in_words() const {
+  switch (policy) {
+    case RoutingPolicy::spray:
+      return fmt::format("packets take turns among up to {} ways of equal cost (spray)", most_paths);
+    case RoutingPolicy::all_paths:
+      return fmt::format("packets take turns among up to {} ways, longer ones too (all_paths)", most_paths);
+    case RoutingPolicy::adaptive:
+      return fmt::format("packets take the emptiest of up to {} ways of equal cost (adaptive)", most_paths);
+    case RoutingPolicy::static_tables:
+      return "one way to each device (static tables)";
+    case RoutingPolicy::ecmp:
+      break;
+  }
+  return fmt::format("{} queue pair{} a flow, each on one way by its hash (ecmp)", queue_pairs,
+                     queue_pairs == 1 ? "" : "s");
+}
+
 void EcnSpec::check(const EcnSpec& ecn, const ConfigValue& at, Diagnostics& diagnostics) {
   if (ecn.kmin <= ecn.kmax) return;
   const auto found = at.find("kmin");

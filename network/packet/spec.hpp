@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "network/graph/routing_policy.hpp"
 #include "sim/core/config.hpp"
 
 namespace warploom {
@@ -266,14 +269,16 @@ struct PacketSpec {
   EthernetSpec ethernet;
   InfinibandSpec infiniband;
   NvlinkSizeSpec nvlink;
-  PacketPaths routing = PacketPaths::ecmp;
-  int queue_pairs = 1;
+  // Not given: what `network.routing` says.
+  std::optional<PacketPaths> routing;
+  std::optional<int> queue_pairs;
   int spray_paths = 16;
   int lanes = 1;
   LaneChoice lane_choice = LaneChoice::by_flow;
   int train = 1;
   std::int64_t seed = 1;
   Time watch = Time::picoseconds(1'000'000'000);
+  std::int64_t most_hops = 3'000'000'000;  // ten minutes at 5 million a second
   static auto fields() {
     return field_list(
         field("ethernet", &PacketSpec::ethernet, "RoCE over Ethernet").optional(),
@@ -282,9 +287,10 @@ struct PacketSpec {
         field("routing", &PacketSpec::routing,
               "ecmp: a path for each queue pair, by hash; spray: packets take turns among paths; adaptive: at each "
               "switch a packet takes the path whose queue is shortest. With several paths lost packets are sent again "
-              "selectively")
-            .optional(),
-        field("queue_pairs", &PacketSpec::queue_pairs, "of a flow, each with a path of its own").optional().in(1, 1024),
+              "selectively; default: as `network.routing.policy` says"),
+        field("queue_pairs", &PacketSpec::queue_pairs,
+              "of a flow, each with a path of its own; default: as `network.routing.queue_pairs` says")
+            .in(1, 1024),
         field("spray_paths", &PacketSpec::spray_paths, "most paths of a queue pair that is sprayed or adaptive")
             .optional()
             .in(1, 1024),
@@ -295,12 +301,28 @@ struct PacketSpec {
         field("train", &PacketSpec::train, "Ethernet or InfiniBand packets of a flow that are simulated as one")
             .optional()
             .in(1, 64),
-        field("seed", &PacketSpec::seed, "of hashes, marks and losses").optional(),
+        field("seed", &PacketSpec::seed, "of marks and losses; ways are hashed by `network.routing.seed`").optional(),
         field("watch", &PacketSpec::watch, "links that are held back this long are searched for a circle")
+            .optional()
+            .at_least(Time::picoseconds(1'000'000)),
+        field("most_hops", &PacketSpec::most_hops,
+              "packets times links of all transfers that are played; more are refused, for they take hours")
             .optional()
             .positive());
   }
   static void check(const PacketSpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
 };
+
+// How packets find their ways: the network's routing, where the packet fabric has no keys of its own.
+struct PacketRouting {
+  PacketPaths paths = PacketPaths::spray;
+  RoutingPolicy policy = RoutingPolicy::spray;  // whose router leads them; the packet fabric's own keys: shortest ways
+  int queue_pairs = 1;
+  int most_paths = 16;
+  std::uint64_t seed = 1;
+  // For reports: "packets take turns among up to 16 ways of equal cost (spray)".
+  std::string in_words() const;
+};
+PacketRouting packet_routing(const PacketSpec& spec, const RoutingSpec& network);
 
 }  // namespace warploom

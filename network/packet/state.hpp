@@ -14,6 +14,7 @@ using PacketId = std::uint32_t;
 using ConnectionId = std::uint32_t;
 using LaneId = std::uint32_t;  // edge x lanes + lane
 using GateId = std::uint32_t;
+using PacerId = std::uint32_t;
 using TransferId = std::uint32_t;
 inline constexpr std::uint32_t nothing = UINT32_MAX;
 
@@ -98,7 +99,8 @@ struct Lane {
   PacketId head = nothing;
   PacketId tail = nothing;
   ConnectionId ready = nothing;  // last of a circle of connections that may send
-  std::int64_t queued = 0;       // bytes on the wire of what waits
+  std::uint32_t ready_count = 0;
+  std::int64_t queued = 0;  // bytes on the wire of what waits
   bool is_paused = false;
   bool is_starved = false;      // of credits that nobody has given back yet
   bool own_turn = false;        // a ready connection is next, not a waiting packet
@@ -145,6 +147,7 @@ struct Connection {
   std::uint32_t next = nothing;  // in the circle of ready ones
   LaneId lane = 0;               // where it is injected
   GateId gate = nothing;
+  PacerId pacer = nothing;
   double share = 1.0;   // of what passes the gate
   double weight = 1.0;  // share of the transfer's limit
   TransferId transfer = 0;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include "network/packet/network.hpp"
 
@@ -52,12 +54,23 @@ std::int64_t PacketNetwork::queued(EdgeId edge) const {
   return sum;
 }
 
+// Several cables may join the same two ends.
+std::string PacketNetwork::link_name(EdgeId edge) const {
+  const auto beside = [&](EdgeId other) { return graph_.to(other) == graph_.to(edge); };
+  const auto out = graph_.out(graph_.from(edge));
+  const auto count = std::ranges::count_if(out, beside);
+  if (count < 2) return graph_.edge_name(edge);
+  const auto before = std::count_if(out.begin(), std::ranges::find(out, edge), beside);
+  return fmt::format("{}, cable {} of {}", graph_.edge_name(edge), before + 1, count);
+}
+
 QueueStatistics PacketNetwork::queue_statistics(LaneId id, double seconds) const {
   const Lane& lane = lanes_[id];
   const EdgeId edge = id / lane_count_;
   const Port& port = ports_[edge];
-  QueueStatistics queue;
-  queue.name = graph_.edge_name(edge);
+  QueueStatistics queue = lane_statistics(id);
+  queue.flows = most_flows_on_[edge];
+  queue.name = link_name(edge);
   if (lane_count_ > 1) queue.name += fmt::format(", lane {}", id % lane_count_);
   queue.kind = graph_.kind(edge).name;
   queue.bytes = Bytes(port.payload);
@@ -67,6 +80,13 @@ QueueStatistics PacketNetwork::queue_statistics(LaneId id, double seconds) const
     const double area = lane.area + static_cast<double>(lane.queued) * static_cast<double>(now_ - lane.changed);
     queue.mean_queued = Bytes(std::llround(area * 1e-12 / seconds));
   }
+  return queue;
+}
+
+// What the lane has counted by itself.
+QueueStatistics PacketNetwork::lane_statistics(LaneId id) const {
+  const Lane& lane = lanes_[id];
+  QueueStatistics queue;
   queue.most_queued = Bytes(lane.most_queued);
   queue.marks = lane.marks;
   queue.drops = lane.drops;
@@ -74,8 +94,84 @@ QueueStatistics PacketNetwork::queue_statistics(LaneId id, double seconds) const
   queue.paused = Time::picoseconds(lane.paused + (lane.is_paused ? now_ - lane.pause_start : 0));
   queue.stalls = lane.stalls;
   queue.stalled = Time::picoseconds(lane.stalled + (lane.stall_start >= 0 ? now_ - lane.stall_start : 0));
-  queue.flows = most_flows_on_[edge];
   return queue;
+}
+
+// Sums by kind of link; the lanes that carried something.
+std::vector<LaneId> PacketNetwork::add_classes(PacketStatistics& all, double seconds) const {
+  std::vector<LaneId> used;
+  std::map<std::string_view, LinkClassStatistics> classes;
+  std::map<std::string_view, double> capacity;
+  std::map<std::string_view, EdgeId> busiest;
+  for (EdgeId edge = 0; edge < ports_.size(); ++edge) {
+    const Port& port = ports_[edge];
+    if (port.packets == 0) continue;
+    const std::string_view kind = graph_.kind(edge).name;
+    LinkClassStatistics& sums = classes[kind];
+    ++sums.links;
+    sums.bytes += Bytes(port.payload);
+    const double rate = graph_.payload(edge).value();
+    capacity[kind] += rate;
+    const double load = seconds > 0 ? static_cast<double>(port.payload) / seconds / rate : 0;
+    if (sums.links == 1 || load > sums.highest_load) {
+      sums.highest_load = load;
+      busiest[kind] = edge;
+    }
+    for (std::uint32_t l = 0; l < lane_count_; ++l) {
+      const QueueStatistics queue = lane_statistics(edge * lane_count_ + l);
+      sums.most_queued = std::max(sums.most_queued, queue.most_queued);
+      sums.marks += queue.marks;
+      sums.drops += queue.drops;
+      sums.pauses += queue.pauses;
+      sums.paused += queue.paused;
+      sums.stalls += queue.stalls;
+      sums.stalled += queue.stalled;
+      used.push_back(edge * lane_count_ + l);
+    }
+  }
+  for (auto& [kind, sums] : classes) {
+    sums.name = kind;
+    sums.busiest = link_name(busiest[kind]);
+    if (seconds > 0) sums.mean_load = static_cast<double>(sums.bytes.count()) / seconds / capacity[kind];
+    all.classes.push_back(std::move(sums));
+  }
+  std::ranges::stable_sort(all.classes, std::greater<>(), &LinkClassStatistics::highest_load);
+  return used;
+}
+
+// Each by the largest of its depth over the deepest queue's, its pause over the longest and its wait for credits over
+// the longest; then by what its link carried.
+std::vector<LaneId> PacketNetwork::worst_queues(std::vector<LaneId> lanes, std::size_t most) const {
+  QueueStatistics worst;
+  for (const LaneId id : lanes) {
+    const QueueStatistics one = lane_statistics(id);
+    worst.most_queued = std::max(worst.most_queued, one.most_queued);
+    worst.paused = std::max(worst.paused, one.paused);
+    worst.stalled = std::max(worst.stalled, one.stalled);
+  }
+  struct Place {
+    double share = 0;
+    std::int64_t bytes = 0;
+    LaneId id = 0;
+  };
+  std::vector<Place> places;
+  for (const LaneId id : lanes) {
+    const QueueStatistics one = lane_statistics(id);
+    double share = 0;
+    if (worst.most_queued > Bytes::zero()) share = one.most_queued / worst.most_queued;
+    if (worst.paused > Time::zero()) share = std::max(share, one.paused / worst.paused);
+    if (worst.stalled > Time::zero()) share = std::max(share, one.stalled / worst.stalled);
+    places.push_back({share, ports_[id / lane_count_].payload, id});
+  }
+  most = std::min(most, places.size());
+  std::ranges::partial_sort(places, places.begin() + static_cast<std::ptrdiff_t>(most),
+                            [](const Place& a, const Place& b) {
+                              if (a.share != b.share) return a.share > b.share;
+                              return a.bytes != b.bytes ? a.bytes > b.bytes : a.id < b.id;
+                            });
+  lanes.clear();
+  for (std::size_t i = 0; i < most; ++i) lanes.push_back(places[i].id);
+  return lanes;
 }
 
 PacketStatistics PacketNetwork::statistics(std::size_t most) const {
@@ -89,35 +185,17 @@ PacketStatistics PacketNetwork::statistics(std::size_t most) const {
   all.resent = Bytes(totals_.resent);
   all.notifications = totals_.notifications;
   all.collisions = totals_.collisions;
-  std::vector<LaneId> order;
-  for (LaneId id = 0; id < lanes_.size(); ++id) {
-    const Port& port = ports_[id / lane_count_];
-    if (port.packets == 0) continue;
-    order.push_back(id);
-    const QueueStatistics queue = queue_statistics(id, seconds);
-    all.marks += queue.marks;
-    all.drops += queue.drops;
-    all.pauses += queue.pauses;
-    all.paused += queue.paused;
-    all.stalls += queue.stalls;
-    all.stalled += queue.stalled;
-    all.most_queued = std::max(all.most_queued, queue.most_queued);
-    if (queue.utilisation > all.bottleneck_utilisation) {
-      all.bottleneck_utilisation = queue.utilisation;
-      all.bottleneck = queue.name;
-    }
+  const std::vector<LaneId> used = add_classes(all, seconds);
+  for (const LinkClassStatistics& one : all.classes) {
+    all.marks += one.marks;
+    all.drops += one.drops;
+    all.pauses += one.pauses;
+    all.paused += one.paused;
+    all.stalls += one.stalls;
+    all.stalled += one.stalled;
+    all.most_queued = std::max(all.most_queued, one.most_queued);
   }
-  const auto fuller = [this](LaneId a, LaneId b) {
-    const Lane& one = lanes_[a];
-    const Lane& other = lanes_[b];
-    if (one.most_queued != other.most_queued) return one.most_queued > other.most_queued;
-    const auto bytes = ports_[a / lane_count_].payload;
-    const auto others = ports_[b / lane_count_].payload;
-    return bytes != others ? bytes > others : a < b;
-  };
-  most = std::min(most, order.size());
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), fuller);
-  for (std::size_t i = 0; i < most; ++i) all.queues.push_back(queue_statistics(order[i], seconds));
+  for (const LaneId id : worst_queues(used, most)) all.queues.push_back(queue_statistics(id, seconds));
   all.slowest = slowest_;
   if (totals_.connections == 0) return all;
   all.mean_completion =

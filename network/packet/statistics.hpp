@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet network has seen: totals, its busiest queues and slowest flows, and where it was held up.
+// What a packet network has seen: totals, by class of link, its worst queues and slowest flows.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace warploom {
 
 struct QueueStatistics {
-  std::string name;        // "leaf 3 -> spine 1"; with several lanes ", lane 2"
+  std::string name;        // "leaf 3 -> spine 1"; of several cables ", cable 2 of 4", of several lanes ", lane 2"
   std::string kind;        // of the link
   double throughput = 0;   // bytes a second of payload, over the time that was simulated
   double utilisation = 0;  // of the link's payload rate
@@ -25,6 +25,23 @@ struct QueueStatistics {
   std::uint64_t stalls = 0;  // times that it waited for credits
   Time stalled;
   std::uint32_t flows = 0;  // most at once
+};
+
+// All links of a kind: sums, and the one of the highest load.
+struct LinkClassStatistics {
+  std::string name;         // "nvlink", "nic", "leaf"
+  std::uint64_t links = 0;  // that carried something, a direction each
+  Bytes bytes{0};           // payload
+  double mean_load = 0;     // of their payload rate, over the time that was simulated
+  double highest_load = 0;
+  std::string busiest;  // link of that load
+  Bytes most_queued{0};
+  std::uint64_t marks = 0;
+  std::uint64_t drops = 0;
+  std::uint64_t pauses = 0;
+  Time paused;
+  std::uint64_t stalls = 0;
+  Time stalled;
 };
 
 struct SlowFlow {
@@ -57,9 +74,8 @@ struct PacketStatistics {
   Time mean_completion;  // of flows
   Time tail_completion;  // 99th percentile
   Time last_completion;
-  std::string bottleneck;  // the link of the highest utilisation
-  double bottleneck_utilisation = 0;
-  std::vector<QueueStatistics> queues;  // the fullest first
+  std::vector<LinkClassStatistics> classes;  // the one with the busiest link first
+  std::vector<QueueStatistics> queues;       // the worst first, by depth, pause or wait for credits
   std::vector<SlowFlow> slowest;
 };
 

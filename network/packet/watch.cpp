@@ -79,7 +79,7 @@ std::vector<LaneId> PacketNetwork::waits_for(LaneId id) const {
 
 void PacketNetwork::report_circle(const std::vector<LaneId>& circle) const {
   std::string names;
-  for (const LaneId id : circle) names += fmt::format("`{}`, ", graph_.edge_name(id / lane_count_));
+  for (const LaneId id : circle) names += fmt::format("`{}`, ", link_name(id / lane_count_));
   const Lane& lane = lanes_[circle.front()];
   throw UserError(fmt::format("deadlock at {}: links wait for each other in a circle, {}: {}and the first again",
                               to_string(Time::picoseconds(now_)), lane.is_paused ? "paused" : "without credits", names),

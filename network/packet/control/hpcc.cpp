@@ -19,35 +19,47 @@ void Hpcc::on_start(ConnectionId id, std::int64_t /*now*/) {
   c.window = std::llround(s.reference);
 }
 
-double Hpcc::measure(State& s, const Answer& answer) const {
+bool Hpcc::measure(State& s, const Answer& answer, std::uint32_t paths) {
+  bool is_known = false;
   double most = 0;
   double span = s.round_trip;
-  for (std::size_t i = 0; i < answer.notes.size(); ++i) {
-    const HopNote& now = answer.notes[i];
-    const HopNote& before = s.notes[i];
+  for (const HopNote& now : answer.notes) {
+    const auto known =
+        std::ranges::lower_bound(s.links, now.link, {}, [](const State::Link& link) { return link.note.link; });
+    if (known == s.links.end() || known->note.link != now.link) {
+      s.links.insert(known, {now, 0});
+      continue;
+    }
+    is_known = true;
+    const HopNote before = known->note;
     const auto time = static_cast<double>(now.time - before.time);
     if (time <= 0) continue;
+    known->note = now;
     const double rate = static_cast<double>(now.sent - before.sent) / time;
     const auto queued = static_cast<double>(std::min(now.queued, before.queued));
-    const double used = queued / (now.rate * s.round_trip) + rate / now.rate;
+    double used = queued / (now.rate * s.round_trip) + rate / now.rate;
+    if (paths > 1) {
+      const double weight = std::min(time / s.round_trip, 1.0);
+      used = known->used = (1 - weight) * known->used + weight * used;
+    }
     if (used > most) {
       most = used;
       span = time;
     }
   }
+  if (paths > 1) span = static_cast<double>(answer.now - s.answered) * paths;
+  s.answered = answer.now;
+  if (!is_known) return false;
   span = std::min(span, s.round_trip);
   s.utilisation = (1 - span / s.round_trip) * s.utilisation + span / s.round_trip * most;
-  return s.utilisation;
+  return true;
 }
 
 void Hpcc::on_answer(ConnectionId id, const Answer& answer) {
   State& s = states_[id];
   Connection& c = host_.connection(id);
-  const bool has_before = s.note_count == answer.notes.size() && s.note_count > 0;
-  const double utilisation = has_before ? measure(s, answer) : 0;
-  s.note_count = answer.notes.size();
-  std::copy(answer.notes.begin(), answer.notes.end(), s.notes.begin());
-  if (!has_before) return;
+  if (!measure(s, answer, c.path_count)) return;
+  const double utilisation = s.utilisation;
   const bool is_update = answer.offset > s.update;
   const auto rise = static_cast<double>(spec_.additive_increase.count());
   double window = s.reference + rise;

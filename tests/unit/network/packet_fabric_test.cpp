@@ -188,6 +188,7 @@ TEST(PacketFabric, HashedFlowsCollideOnUplinksAndSaySo) {
   const std::vector<Group> groups{group({{2, 32}}, {{32, 1}})};
   const auto bundles = std::vector{bundle(FlowPattern::pair, 4_MB)};
   PacketSpec spec;
+  spec.routing = PacketPaths::ecmp;
   const Played hashed = packet(topology, groups, bundles, spec);
   EXPECT_GT(hashed.statistics.collisions, 0U);
   EXPECT_GT(hashed.end / fluid(topology, groups, bundles), 1.5);

@@ -53,7 +53,8 @@ inline PacketSpec plain() {
 
 class PacketBench : public PacketListener, public EventSink {
  public:
-  PacketBench(const NetworkGraph& graph, const PacketSpec& spec) : network(graph, spec, engine, *this) {}
+  PacketBench(const NetworkGraph& graph, const PacketSpec& spec, const RoutingSpec& routing = {})
+      : network(graph, spec, engine, *this, nullptr, routing) {}
 
   PacketFlow flow(VertexId from, VertexId to, Bytes bytes, std::uint32_t channel = 0) {
     PacketFlow made;

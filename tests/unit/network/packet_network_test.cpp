@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "tests/unit/network/packet_fixture.hpp"
@@ -99,7 +101,7 @@ TEST(PacketNetwork, IncastEndsWhenTheReceiversLinkHasCarriedEverything) {
     for (std::uint32_t i = 0; i < n; ++i) last = std::max(last, bench.ends[i]);
     EXPECT_EQ(last, expected) << static_cast<int>(protocol);
     EXPECT_EQ(bench.network.statistics().delivered, Bytes(4096 * 256 * n));
-    EXPECT_EQ(bench.network.statistics().bottleneck, "switch 0 -> device 16");
+    EXPECT_EQ(bench.network.statistics().classes.at(0).busiest, "switch 0 -> device 16");
   }
 }
 
@@ -249,9 +251,11 @@ NetworkGraph circle(LinkProtocol protocol) {
 std::string deadlock_of(LinkProtocol protocol, PacketSpec spec) {
   const NetworkGraph graph = circle(protocol);
   spec.watch = 100_us;
-  for (std::int64_t seed = 1; seed < 40; ++seed) {
-    spec.seed = seed;
-    PacketBench bench(graph, spec);
+  RoutingSpec routing;
+  routing.policy = RoutingPolicy::ecmp;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    routing.seed = seed;
+    PacketBench bench(graph, spec, routing);
     for (VertexId i = 0; i < 4; ++i) {
       for (std::uint32_t channel = 0; channel < 4; ++channel) {
         bench.at(0_ns, bench.flow(i, (i + 2) % 4, 4_MB, channel));
@@ -304,6 +308,62 @@ TEST(PacketNetwork, SameSeedSameRun) {
   }
   EXPECT_EQ(last[0], last[1]);
   EXPECT_EQ(marks[0], marks[1]);
+}
+
+TEST(PacketNetwork, PlaysThatTakeHoursAreRefused) {
+  const NetworkGraph graph = star(2, wire(LinkProtocol::ethernet, 50_GBps, 500_ns));
+  PacketSpec spec = plain();
+  spec.most_hops = 1000;
+  PacketBench bench(graph, spec);
+  EXPECT_NO_THROW(bench.at(0_ns, bench.flow(0, 1, Bytes(4096 * 400))));  // two links
+  EXPECT_THROW(bench.at(0_ns, bench.flow(0, 1, Bytes(4096 * 101))), UserError);
+}
+
+// Two cables between the switches: each has a name, and a class of link has the sums of both.
+TEST(PacketNetwork, StatisticsTellCablesApartAndSumUpClasses) {
+  NetworkGraph graph;
+  graph.add({"device", VertexKind::device, 0, 4, false});
+  const VertexId first = graph.add({"switch", VertexKind::network_switch, 0, 2});
+  const auto cable = graph.add(wire(LinkProtocol::ethernet, 50_GBps, 500_ns));
+  LinkKind trunk = wire(LinkProtocol::ethernet, 50_GBps, 500_ns);
+  trunk.name = "trunk";
+  const auto uplink = graph.add(trunk);
+  for (VertexId i = 0; i < 4; ++i) graph.connect(i, first + i / 2, cable);
+  graph.connect(first, first + 1, uplink);
+  graph.connect(first, first + 1, uplink);
+  graph.finish();
+  PacketBench bench(graph, plain());
+  for (const VertexId i : {0U, 1U}) bench.at(0_ns, bench.flow(i, 2 + i, 8_MB));
+  bench.run();
+  const PacketStatistics all = bench.network.statistics(100);
+  const auto named = [&](const char* name) {
+    return std::ranges::count(all.queues, std::string(name), &QueueStatistics::name);
+  };
+  EXPECT_EQ(named("switch 0 -> switch 1, cable 1 of 2"), 1);
+  EXPECT_EQ(named("switch 0 -> switch 1, cable 2 of 2"), 1);
+  EXPECT_EQ(named("device 0 -> switch 0"), 1);
+  ASSERT_EQ(all.classes.size(), 2U);
+  for (const LinkClassStatistics& one : all.classes) {
+    EXPECT_EQ(one.links, one.name == "trunk" ? 2U : 4U);
+    EXPECT_EQ(one.bytes, one.name == "trunk" ? 16_MB : 32_MB);
+    EXPECT_GE(one.highest_load, one.mean_load);
+  }
+}
+
+// A queue that is never deep but was paused longest stands above deeper ones that nobody held back.
+TEST(PacketNetwork, TheWorstQueuesAreThoseOfTheLongestPauseToo) {
+  const std::uint32_t n = 12;
+  const NetworkGraph graph = star(n + 1, wire(LinkProtocol::ethernet, 50_GBps, 500_ns));
+  PacketSpec spec = plain();
+  spec.ethernet.buffer = 2_MB;
+  PacketBench bench(graph, spec);
+  for (std::uint32_t i = 0; i < n; ++i) bench.at(0_ns, bench.flow(i, n, 4_MB));
+  bench.run();
+  const PacketStatistics all = bench.network.statistics(3);
+  ASSERT_EQ(all.queues.size(), 3U);
+  const auto paused = [](const QueueStatistics& queue) { return queue.paused > 0_ns; };
+  EXPECT_TRUE(std::ranges::any_of(all.queues, paused));
+  EXPECT_TRUE(std::ranges::any_of(all.queues, [&](const auto& queue) { return queue.most_queued == all.most_queued; }));
 }
 
 TEST(PacketNetwork, SmallBuffersAreRefusedByName) {

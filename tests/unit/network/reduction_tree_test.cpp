@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "network/collective_estimate.hpp"
+#include "sim/core/library.hpp"
 #include "tests/unit/network/packet_fixture.hpp"
 
 namespace warploom {
@@ -69,6 +71,27 @@ TEST(ReductionTree, OneLateMemberHoldsBackAll) {
   bench.network.start(transfer);
   bench.run();
   EXPECT_NEAR(bench.ends.at(transfer).seconds(), 2 * 4e6 / 50e9, 0.1 * 2 * 4e6 / 50e9);
+}
+
+// A CollNet plan by packets: every rail's eighth goes up a tree of switches and down again.
+TEST(ReductionTree, IsWhatACollnetPlanPlays) {
+  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
+  const auto estimate = [&](std::vector<std::string> overrides) {
+    overrides.emplace_back("library.collnet.enabled=true");
+    const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/dgx_h100.yaml", overrides, library);
+    Diagnostics diagnostics;
+    const Network network = make_network(*value.find("network"), *value.find("library"), 64, diagnostics);
+    diagnostics.throw_if_any();
+    const Call call{CollectiveKind::all_reduce, 256_MiB, DataType::bf16, 0};
+    return estimate_chosen(network, call, first_ranks(64), {"collnet_direct", ""});
+  };
+  const auto fluid = estimate({});
+  const auto packets = estimate({"network.fabric.kind=packet"});
+  EXPECT_NEAR(packets.duration / fluid.duration, 1, 0.05);
+  // Of 8 nodes under one leaf a rail: device, card, leaf, each way.
+  const Bytes by_trees = 256_MiB * 8 * 2 * 2;
+  const Bytes by_ports = (256_MiB * 14 / 8) * 64 * 2;
+  EXPECT_NEAR(packets.packets->delivered / (by_trees + by_ports), 1, 1e-3);
 }
 
 }  // namespace
