@@ -10,8 +10,16 @@
 
 namespace warploom {
 
+namespace {
+
+bool is_over_network(const Setting& setting) { return setting.library.peer.over_network && !setting.profile.in_node(); }
+
+}  // namespace
+
 Protocol peer_protocol(const Setting& setting, Bytes message) {
-  return message <= setting.library.peer.ll_bytes ? Protocol::ll : Protocol::simple;
+  const PeerSpec& peer = setting.library.peer;
+  if (is_over_network(setting) && !peer.network_ll) return Protocol::simple;
+  return message <= peer.ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
 namespace {
@@ -20,10 +28,19 @@ constexpr double at_once = 8;  // messages that a channel works on together: NCC
 
 // NCCL's addP2pToPlan: a channel works on four messages at once before it gets more of one.
 std::int64_t channels_of_message(const Setting& setting) {
-  const std::int64_t all = setting.library.peer.channels;
-  std::int64_t channels = all;
+  const PeerSpec& peer = setting.library.peer;
+  const std::int64_t all = peer.channels;
+  std::int64_t channels = is_over_network(setting) ? std::min(peer.channels, peer.network_channels) : all;
   while (channels > 1 && channels * setting.ranks() > 4 * all) channels /= 2;
   return channels;
+}
+
+// enqueue.cc: between nodes a quarter of the network's chunk for what is below one, half of it below eight.
+Bytes chunk_of_message(const Setting& setting, Bytes message) {
+  const PeerSpec& peer = setting.library.peer;
+  if (!is_over_network(setting)) return peer.chunk;
+  if (message < peer.network_chunk) return peer.network_chunk / 4;
+  return message < peer.network_chunk * 8 ? peer.network_chunk / 2 : peer.network_chunk;
 }
 
 }  // namespace
@@ -47,7 +64,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
     rate = std::min(rate, card / leaving);
     latency += network_step(setting, protocol);
   }
-  const Bytes part = std::min(messages.bytes / channels_of_message(setting), peer.chunk);
+  const Bytes part = std::min(messages.bytes / channels_of_message(setting), chunk_of_message(setting, messages.bytes));
   if (!is_alone) latency += part / rate * (spec.fill * std::min(1.0, at_once / static_cast<double>(copies)));
 
   Plan plan;
