@@ -75,7 +75,7 @@ std::string_view twin_of(std::string_view dtype) {
   return dtype == "bf16" ? "fp16" : "";
 }
 
-// Measured in one node; other data types than the measured ones borrow.
+// Measured in one node with even loads; other data types than the measured ones and uneven loads borrow.
 std::optional<ErrorBand> moe_band(const Call& call, std::string_view device, std::int64_t ranks,
                                   const ErrorBands& bands) {
   const bool is_dispatch = call.kind == CollectiveKind::moe_dispatch;
@@ -83,7 +83,7 @@ std::optional<ErrorBand> moe_band(const Call& call, std::string_view device, std
   auto band = bands.collective_band(device, is_dispatch ? "dispatch" : "combine", mode, ranks,
                                     moe_tokens_class(call.moe->tokens), fmt::format("moe_{}", mode));
   const std::string_view type = name(is_dispatch ? call.moe->dispatch_type : call.moe->combine_type);
-  if (band && band->dtype != type) band->is_borrowed = true;
+  if (band && (band->dtype != type || call.moe->imbalance > 1)) band->is_borrowed = true;
   return band;
 }
 
