@@ -19,9 +19,19 @@ namespace {
 
 constexpr const char* example = "such as `--tokens 4096 --hidden 7168 --top-k 8 --experts 256`";
 
-std::int64_t needed(const char* option, std::int64_t value, std::int64_t least) {
-  if (value >= least) return value;
-  throw UserError(fmt::format("MoE operations need `{}`, at least {}", option, least), example);
+constexpr std::int64_t most_tokens = std::int64_t{1} << 32;
+constexpr std::int64_t most_size = std::int64_t{1} << 20;  // hidden, experts
+
+void expect_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most,
+                  const std::string& hint = {}) {
+  if (value >= least && value <= most) return;
+  throw UserError(fmt::format("`{}`: expected {} to {}, got {}", option, least, most, value), hint);
+}
+
+std::int64_t needed(const char* option, std::optional<std::int64_t> value, std::int64_t least, std::int64_t most) {
+  if (!value) throw UserError(fmt::format("MoE operations need `{}`, at least {}", option, least), example);
+  expect_range(option, *value, least, most);
+  return *value;
 }
 
 DataType type_of(const char* option, const std::string& text, DataType otherwise) {
@@ -44,6 +54,41 @@ std::vector<std::int64_t> loads_of(const std::string& text) {
     loads.push_back(load);
   }
   return loads;
+}
+
+// A token goes to an expert once at most, and to `top_k` of them.
+void expect_loads(const std::vector<std::int64_t>& loads, const MoeTraffic& traffic, std::int64_t ranks) {
+  if (static_cast<std::int64_t>(loads.size()) != traffic.experts)
+    throw UserError(fmt::format("`--loads`: {} numbers for {} experts", loads.size(), traffic.experts));
+  const std::int64_t tokens = traffic.tokens * ranks;
+  double sum = 0;
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    if (loads[i] > tokens) {
+      throw UserError(fmt::format("`--loads`: expert {} has {} tokens, but all ranks have {}", i, loads[i], tokens),
+                      "a token goes to an expert once at most");
+    }
+    sum += static_cast<double>(loads[i]);
+  }
+  const double due = static_cast<double>(tokens) * static_cast<double>(traffic.top_k);
+  if (sum == due) return;
+  throw UserError(
+      fmt::format("`--loads`: the numbers add up to {:.0f}, but {} ranks of {} tokens with {} experts each make {:.0f}",
+                  sum, ranks, traffic.tokens, traffic.top_k, due),
+      "they are the tokens of all ranks that each expert gets");
+}
+
+// What concerns several options together, by their names.
+void expect_possible(const MoeTraffic& traffic, std::int64_t ranks, std::int64_t nodes) {
+  if (traffic.experts % ranks != 0) {
+    throw UserError(fmt::format("`--experts`: {} experts cannot lie evenly on {} ranks", traffic.experts, ranks),
+                    "take a number of experts that the ranks divide");
+  }
+  if (traffic.node_limit == 0) return;
+  const std::int64_t within = traffic.experts / nodes * traffic.node_limit;
+  if (traffic.top_k > within) {
+    throw UserError(fmt::format("`--node-limit`: {} nodes have {} experts, too few for the {} of a token (`--top-k`)",
+                                traffic.node_limit, within, traffic.top_k));
+  }
 }
 
 // The most loaded rank over the mean, over draws of a power law.
@@ -72,15 +117,15 @@ double imbalance_of(const std::string& text, const MoeTraffic& traffic, std::int
 }  // namespace
 
 void MoeArguments::require_unused(CollectiveKind operation) const {
-  const std::pair<const char*, bool> given[] = {{"--tokens", tokens >= 0},
-                                                {"--hidden", hidden != 0},
-                                                {"--top-k", top_k != 0},
-                                                {"--experts", experts != 0},
+  const std::pair<const char*, bool> given[] = {{"--tokens", tokens.has_value()},
+                                                {"--hidden", hidden.has_value()},
+                                                {"--top-k", top_k.has_value()},
+                                                {"--experts", experts.has_value()},
                                                 {"--kind", !kind.empty()},
-                                                {"--sms", sms != 0},
+                                                {"--sms", sms.has_value()},
                                                 {"--dispatch-type", !dispatch_type.empty()},
                                                 {"--combine-type", !combine_type.empty()},
-                                                {"--node-limit", node_limit != 0},
+                                                {"--node-limit", node_limit.has_value()},
                                                 {"--loads", !loads.empty()},
                                                 {"--skew", !skew.empty()}};
   for (const auto& [option, is_given] : given) {
@@ -92,34 +137,49 @@ void MoeArguments::require_unused(CollectiveKind operation) const {
 
 Call MoeArguments::call(CollectiveKind operation, std::int64_t ranks, const FoundNetwork& cluster) const {
   MoeTraffic traffic;
-  traffic.tokens = needed("--tokens", tokens, 0);
-  traffic.hidden = needed("--hidden", hidden, 1);
-  traffic.top_k = needed("--top-k", top_k, 1);
-  traffic.experts = needed("--experts", experts, 1);
+  traffic.tokens = needed("--tokens", tokens, 0, most_tokens);
+  traffic.hidden = needed("--hidden", hidden, 1, most_size);
+  traffic.top_k = needed("--top-k", top_k, 1, most_size);
+  traffic.experts = needed("--experts", experts, 1, most_size);
+  expect_range("--top-k", traffic.top_k, 1, traffic.experts, "a token goes to an expert once at most");
   traffic.mode = kind == name(MoeMode::low_latency) ? MoeMode::low_latency : MoeMode::normal;
-  if (sms != 0) {
-    if (traffic.mode == MoeMode::low_latency) {
+  traffic.device_sms = cluster.device_sms;
+  traffic.memory = cluster.memory;
+  if (traffic.mode == MoeMode::low_latency) {
+    if (sms) {
       throw UserError("`--sms` says nothing of low-latency kernels",
                       "they take an SM for every expert, as far as the device has them");
     }
-    traffic.sms = sms;
+    if (node_limit) {
+      throw UserError("`--node-limit` says nothing of low-latency kernels",
+                      "they send a token to every expert by itself, wherever it is");
+    }
   }
+  if (sms) {
+    expect_range("--sms", *sms, 2, traffic.device_sms, "a channel takes two, one sends and one receives");
+    if (*sms % 2 != 0) {
+      throw UserError(fmt::format("`--sms`: expected an even number, got {}", *sms),
+                      "a channel takes two, one sends and one receives");
+    }
+    traffic.sms = *sms;
+  }
+  const std::int64_t node = cluster.network.topology->node_size();
+  const std::int64_t nodes = (ranks + node - 1) / node;
+  if (node_limit) {
+    expect_range("--node-limit", *node_limit, 1, nodes,
+                 nodes == 1 ? "the ranks are in one node" : fmt::format("the ranks are in {} nodes", nodes));
+    traffic.node_limit = *node_limit;
+  }
+  expect_possible(traffic, ranks, nodes);
   traffic.dispatch_type = type_of("--dispatch-type", dispatch_type, traffic.dispatch_type);
   traffic.combine_type = type_of("--combine-type", combine_type, traffic.combine_type);
-  traffic.node_limit = node_limit;
-  traffic.device_sms = cluster.device_sms;
-  traffic.memory = cluster.memory;
   if (!skew.empty()) traffic.imbalance = imbalance_of(skew, traffic, ranks);
   if (!loads.empty()) {
     if (!skew.empty()) throw UserError("`--skew` and `--loads` say the same in two ways", "leave one of them out");
     const auto all = loads_of(loads);
-    if (static_cast<std::int64_t>(all.size()) != traffic.experts) {
-      throw UserError(fmt::format("`--loads`: {} numbers for {} experts", all.size(), traffic.experts));
-    }
+    expect_loads(all, traffic, ranks);
     traffic.imbalance = rank_imbalance(all, ranks);
   }
-  const std::int64_t node = cluster.network.topology->node_size();
-  const std::int64_t nodes = (ranks + node - 1) / node;
   Call made;
   made.kind = operation;
   made.type = operation == CollectiveKind::moe_dispatch ? traffic.dispatch_type : traffic.combine_type;
@@ -130,7 +190,7 @@ Call MoeArguments::call(CollectiveKind operation, std::int64_t ranks, const Foun
 }
 
 void add_moe_arguments(CLI::App* command, MoeArguments& arguments) {
-  const auto number = [&](const char* option, std::int64_t& value, const char* meaning) {
+  const auto number = [&](const char* option, std::optional<std::int64_t>& value, const char* meaning) {
     add_integer(command, option, [&value](std::int64_t got) { value = got; }, meaning);
   };
   number("--tokens", arguments.tokens, "MoE: tokens of a rank");

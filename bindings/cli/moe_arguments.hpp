@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bindings/cli/command.hpp"
@@ -13,15 +14,15 @@
 namespace warploom {
 
 struct MoeArguments {
-  std::int64_t tokens = -1;
-  std::int64_t hidden = 0;
-  std::int64_t top_k = 0;
-  std::int64_t experts = 0;
+  std::optional<std::int64_t> tokens;
+  std::optional<std::int64_t> hidden;
+  std::optional<std::int64_t> top_k;
+  std::optional<std::int64_t> experts;
   std::string kind;
-  std::int64_t sms = 0;
+  std::optional<std::int64_t> sms;
   std::string dispatch_type;
   std::string combine_type;
-  std::int64_t node_limit = 0;
+  std::optional<std::int64_t> node_limit;
   std::string loads;
   std::string skew;
 

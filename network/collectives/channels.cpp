@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t most_graph_channels = 32;
 constexpr std::int64_t least_threads = 96;
+constexpr double least_share = 0.49;  // of the best channel's speed: slower ones are not tried
 
 }  // namespace
 
@@ -24,6 +25,7 @@ RingGraph split_channels(RingGraph graph, const TunerSpec& tuner) {
 RingGraph search_rings(Bandwidth port, const LibrarySpec& library) {
   RingGraph best;
   for (const Bandwidth speed : library.tuner.speeds) {
+    if (best.channel_rate.value() > 0 && speed.value() <= least_share * best.channel_rate.value()) break;
     // A port is what its links reach, to within rounding.
     const auto count = std::min(static_cast<std::int64_t>(port.value() / speed.value() + 1e-6), most_graph_channels);
     if (speed.value() * static_cast<double>(count) > best.bus().value() * (1 + 1e-9)) best = {count, speed};
@@ -37,6 +39,15 @@ std::int64_t most_channels(const Setting& setting) {
   if (setting.library.node_channels > 0) return setting.library.node_channels;
   if (setting.profile.ring_pairs) return 2 * setting.profile.channels;
   return 2 * search_rings(setting.topology.port(), setting.library).channels;
+}
+
+Bandwidth block_rate(const Setting& setting, Protocol protocol) {
+  const LibrarySpec& library = setting.library;
+  if (protocol == Protocol::ll) return library.ll.channel_rate;
+  if (protocol == Protocol::simple) return library.peer.simple.channel_rate;
+  const auto& table = library.tuner.ring_ll128_channel;
+  if (table.empty()) return library.ll128.channel_rate;
+  return table[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)] / 2;
 }
 
 ChannelUse channels_for(Bytes bytes, std::int64_t most, const ProtocolSpec& protocol, std::int64_t ranks) {

@@ -121,17 +121,32 @@ struct PeerProtocolSpec {
 struct PeerSpec {
   PeerProtocolSpec ll;
   PeerProtocolSpec simple;
-  Bytes ll_bytes{524'288};  // of one message, at most, under LL
-  Bytes chunk{524'288};     // of a channel
-  int channels = 32;        // of all messages together; a message has all, halved while a channel had more than four
+  Bytes ll_bytes{524'288};       // of one message, at most, under LL
+  bool network_ll = false;       // messages over the network, too
+  bool over_network = true;      // what leaves the node does so
+  Bytes chunk{524'288};          // of a channel
+  Bytes network_chunk{131'072};  // the same of calls over the network
+  int channels = 32;             // of all messages together
+  int network_channels = 2;      // of a message of such calls, at most
 
   static auto fields() {
     return field_list(
         field("ll", &PeerSpec::ll, "small messages").optional(),
         field("simple", &PeerSpec::simple, "large messages").optional(),
         field("ll_bytes", &PeerSpec::ll_bytes, "largest message under the low-latency protocol").optional(),
+        field("network_ll", &PeerSpec::network_ll,
+              "whether messages over the network have buffers for it (NCCL_ALLOC_P2P_NET_LL_BUFFERS)")
+            .optional(),
+        field("over_network", &PeerSpec::over_network,
+              "whether what leaves the node goes over a network; false: through the memory of one host")
+            .optional(),
         field("chunk", &PeerSpec::chunk, "bytes that a channel sends at once").optional().positive(),
-        field("channels", &PeerSpec::channels, "channels of all messages together, one SM each")
+        field("network_chunk", &PeerSpec::network_chunk, "the same of calls over the network (NCCL_P2P_NET_CHUNKSIZE)")
+            .optional()
+            .positive(),
+        field("channels", &PeerSpec::channels, "channels of all messages together, one SM each").optional().in(1, 1024),
+        field("network_channels", &PeerSpec::network_channels,
+              "channels of one message of calls over the network, at most (NCCL_NCHANNELS_PER_NET_PEER)")
             .optional()
             .in(1, 1024));
   }

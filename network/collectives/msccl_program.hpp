@@ -77,6 +77,9 @@ struct MscclProgram {
   Protocol protocol = Protocol::simple;
   bool in_place = false;
   std::int32_t chunks = 0;
+  std::int32_t channels = 1;
+  std::int64_t least_bytes = 0;  // of a call that it is for
+  std::int64_t most_bytes = INT64_MAX;
   int line = 0;
   std::vector<MscclGpu> gpus;
   std::vector<MscclBlock> blocks;

@@ -22,6 +22,12 @@ constexpr std::int64_t most_chunks_in_all = 1 << 20;  // of all GPUs
 constexpr std::size_t most_steps = 1 << 20;
 constexpr std::int64_t most_moved = 1 << 22;  // chunks that all steps together touch
 
+constexpr std::int32_t most_channels = 1024;
+
+using BufferName = std::pair<std::string_view, MscclBuffer>;
+constexpr std::array<BufferName, 3> buffer_names{
+    BufferName{"i", MscclBuffer::input}, BufferName{"o", MscclBuffer::output}, BufferName{"s", MscclBuffer::scratch}};
+
 class Reader {
  public:
   Reader(const std::string& text, const std::string& file) : text_(text) {
@@ -83,6 +89,15 @@ class Reader {
     return child;
   }
 
+  void expect_attributes(pugi::xml_node node, const std::vector<std::string>& known) const {
+    for (const pugi::xml_attribute attribute : node.attributes()) {
+      const std::string name(std::string_view(attribute.name()).substr(0, 64));
+      if (std::ranges::find(known, name) != known.end()) continue;
+      refuse(node, fmt::format("{} has no attribute {}; expected some of {}", tag(node), quoted(name), join(known)),
+             suggestion(name, known));
+    }
+  }
+
   // A whole number of a range; `otherwise` where the attribute is not there.
   std::int32_t number(pugi::xml_node node, const char* key, std::int32_t least, std::int32_t most,
                       std::optional<std::int32_t> otherwise = std::nullopt) const {
@@ -127,16 +142,48 @@ class Reader {
     using Proto = std::pair<std::string_view, Protocol>;
     constexpr std::array<Proto, 3> protocols{Proto{"Simple", Protocol::simple}, Proto{"LL", Protocol::ll},
                                              Proto{"LL128", Protocol::ll128}};
+    static const std::vector<std::string> attributes{"name",     "coll",      "proto",    "ngpus",
+                                                     "inplace",  "nchannels", "nthreads", "nchunksperloop",
+                                                     "minBytes", "maxBytes",  "redop",    "outofplace"};
     program_.line = line(algo);
+    expect_attributes(algo, attributes);
     program_.name = std::string(std::string_view(algo.attribute("name").value()).substr(0, 256));
+    if (program_.name.empty())
+      refuse(algo, "<algo> has no `name`", "say what reports shall call it: `name=\"all_pairs\"`");
     program_.kind = word(algo, "coll", kinds);
     program_.protocol = word<Protocol>(algo, "proto", protocols, Protocol::simple);
     program_.in_place = number(algo, "inplace", 0, 1, 0) == 1;
     program_.gpus.resize(static_cast<std::size_t>(number(algo, "ngpus", 2, most_gpus)));
     program_.chunks = number(algo, "nchunksperloop", 1, most_chunks);
+    program_.channels = number(algo, "nchannels", 1, most_channels, most_channels);
+    number(algo, "nthreads", 32, 1024, 512);
+    number(algo, "outofplace", 0, 1, 0);
+    program_.least_bytes = size(algo, "minBytes", 0);
+    program_.most_bytes = size(algo, "maxBytes", INT64_MAX);
+    if (program_.least_bytes > program_.most_bytes) {
+      refuse(algo, fmt::format("`minBytes` of <algo> is {}, above its `maxBytes`, {}", program_.least_bytes,
+                               program_.most_bytes));
+    }
+    using Op = std::pair<std::string_view, int>;
+    constexpr std::array<Op, 6> ops{Op{"sum", 0}, Op{"nop", 0}, Op{"prod", 0},
+                                    Op{"min", 0}, Op{"max", 0}, Op{"avg", 0}};
+    word<int>(algo, "redop", ops, 0);
+  }
+
+  std::int64_t size(pugi::xml_node node, const char* key, std::int64_t otherwise) const {
+    const pugi::xml_attribute attribute = node.attribute(key);
+    if (!attribute) return otherwise;
+    const std::string_view text = attribute.value();
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= 0) return value;
+    refuse(node, fmt::format("`{}` of {}: expected a number of bytes, got {}", key, tag(node),
+                             quoted(std::string(text.substr(0, 32)))));
   }
 
   void read_gpu(pugi::xml_node node) {
+    static const std::vector<std::string> attributes{"id", "i_chunks", "o_chunks", "s_chunks"};
+    expect_attributes(node, attributes);
     const auto ranks = static_cast<std::int32_t>(program_.gpus.size());
     last_gpu_ = number(node, "id", 0, ranks - 1);
     MscclGpu& gpu = program_.gpus[static_cast<std::size_t>(last_gpu_)];
@@ -179,13 +226,21 @@ class Reader {
   }
 
   void read_block(pugi::xml_node node, std::int32_t ranks) {
+    static const std::vector<std::string> attributes{"id", "send", "recv", "chan"};
+    expect_attributes(node, attributes);
     MscclBlock block;
     block.gpu = last_gpu_;
     block.line = line(node);
     block.id = number(node, "id", 0, 65'535);
     block.send_peer = number(node, "send", -1, ranks - 1, -1);
     block.recv_peer = number(node, "recv", -1, ranks - 1, -1);
-    block.channel = number(node, "chan", 0, 1023, 0);
+    block.channel = number(node, "chan", 0, most_channels - 1, 0);
+    if (block.channel >= program_.channels) {
+      refuse(
+          node,
+          fmt::format("tb {} of gpu {} is on channel {} of {}", block.id, last_gpu_, block.channel, program_.channels),
+          "`nchannels` of <algo> says how many there are; they count from 0");
+    }
     if (block.send_peer == last_gpu_ || block.recv_peer == last_gpu_)
       refuse(node, fmt::format("tb {} of gpu {} sends to or receives from its own gpu", block.id, last_gpu_));
     block.first = static_cast<std::int32_t>(program_.steps.size());
@@ -210,6 +265,9 @@ class Reader {
                                         Type{"cpy", MscclType::copy},
                                         Type{"re", MscclType::reduce},
                                         Type{"nop", MscclType::nop}};
+    static const std::vector<std::string> attributes{"s",      "type", "srcbuf", "srcoff", "dstbuf",
+                                                     "dstoff", "cnt",  "depid",  "deps",   "hasdep"};
+    expect_attributes(node, attributes);
     MscclStep step;
     step.block = index;
     step.line = line(node);
@@ -221,14 +279,25 @@ class Reader {
     step.type = word(node, "type", types);
     step.waits_for_block = number(node, "depid", -1, 65'535, -1);
     step.waits_for_step = number(node, "deps", -1, INT32_MAX, -1);
-    if (step.type != MscclType::nop) {
+    number(node, "hasdep", 0, 1, 0);
+    if (step.type == MscclType::nop) {
+      number(node, "cnt", 0, most_chunks, 0);
+      expect_unused(node, "src");
+      expect_unused(node, "dst");
+    } else {
       step.count = number(node, "cnt", 1, most_chunks, 1);
       moved_ += step.count;
       if (moved_ > most_moved) refuse(node, fmt::format("steps of more than {} chunks in all", most_moved));
-      if (step.type != MscclType::recv && step.type != MscclType::recv_copy_send)
+      if (step.type != MscclType::recv && step.type != MscclType::recv_copy_send) {
         step.source = chunk(node, "src", step.count);
-      if (step.type != MscclType::send && step.type != MscclType::recv_reduce_send)
+      } else {
+        expect_unused(node, "src");
+      }
+      if (step.type != MscclType::send && step.type != MscclType::recv_reduce_send) {
         step.target = chunk(node, "dst", step.count);
+      } else {
+        expect_unused(node, "dst");
+      }
     }
     if (sends(step.type) && block.send_peer < 0)
       refuse(node, fmt::format("tb {} of gpu {} sends but has no `send` peer", block.id, block.gpu));
@@ -237,13 +306,16 @@ class Reader {
     program_.steps.push_back(step);
   }
 
+  // Of a side that the step does not touch: msccl-tools writes the peer's, or -1.
+  void expect_unused(pugi::xml_node node, const std::string& side) const {
+    word<MscclBuffer>(node, (side + "buf").c_str(), buffer_names, MscclBuffer::input);
+    number(node, (side + "off").c_str(), -1, most_chunks, -1);
+  }
+
   MscclChunk chunk(pugi::xml_node node, const std::string& side, std::int32_t count) const {
-    using Name = std::pair<std::string_view, MscclBuffer>;
-    constexpr std::array<Name, 3> names{Name{"i", MscclBuffer::input}, Name{"o", MscclBuffer::output},
-                                        Name{"s", MscclBuffer::scratch}};
     const std::string buffer_key = side + "buf";
     const std::string offset_key = side + "off";
-    MscclChunk chunk{word(node, buffer_key.c_str(), names), number(node, offset_key.c_str(), 0, most_chunks)};
+    MscclChunk chunk{word(node, buffer_key.c_str(), buffer_names), number(node, offset_key.c_str(), 0, most_chunks)};
     // In place, one buffer is a part of the other.
     const std::int32_t given = chunk.offset;
     const std::int32_t own = program_.chunks / static_cast<std::int32_t>(program_.gpus.size());

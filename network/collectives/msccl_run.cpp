@@ -33,6 +33,9 @@ Value contribution(std::int64_t piece, std::int32_t rank) {
   return value;
 }
 
+// By level and threadblock.
+using BlockChunks = std::map<std::pair<int, std::int32_t>, std::int64_t>;
+
 class SymbolicRun {
  public:
   SymbolicRun(const MscclProgram& program, const MscclOrder& order)
@@ -57,6 +60,8 @@ class SymbolicRun {
         static_cast<int>(program_.kind == CollectiveKind::all_to_all ? program_.chunks * ranks_ : program_.chunks);
     return std::move(schedule_);
   }
+
+  const BlockChunks& block_chunks() const { return block_chunks_; }
 
  private:
   std::size_t chunks() const { return static_cast<std::size_t>(program_.chunks); }
@@ -142,6 +147,8 @@ class SymbolicRun {
     const MscclBlock& block = program_.blocks[static_cast<std::size_t>(step.block)];
     const auto sender = static_cast<std::size_t>(order_.partner[static_cast<std::size_t>(index)]);
     const bool adds = step.type != MscclType::recv && step.type != MscclType::recv_copy_send;
+    block_chunks_[{order_.level[sender], step.block}] += step.count;
+    block_chunks_[{order_.level[sender], program_.steps[sender].block}] += step.count;
     for (const Value& value : values) {
       schedule_.transfers.push_back(
           {order_.level[sender], block.recv_peer, block.gpu, static_cast<int>(value.piece), adds});
@@ -205,16 +212,19 @@ class SymbolicRun {
   std::vector<std::array<std::vector<Value>, 3>> buffers_;
   std::vector<std::vector<Value>> messages_;
   Schedule schedule_;
+  BlockChunks block_chunks_;
 };
 
-std::vector<MscclPlan::LevelOfPlan> levels_of(const Schedule& schedule) {
+std::vector<MscclPlan::LevelOfPlan> levels_of(const Schedule& schedule, const BlockChunks& block_chunks) {
+  std::map<int, std::int64_t> most;
+  for (const auto& [where, chunks] : block_chunks) most[where.first] = std::max(most[where.first], chunks);
   std::map<int, std::map<std::pair<int, int>, std::int32_t>> moved;
   for (const Transfer& transfer : schedule.transfers) ++moved[transfer.step][{transfer.from, transfer.to}];
   std::vector<MscclPlan::LevelOfPlan> levels;
   for (const auto& [level, pairs] : moved) {
     auto list = std::make_shared<std::vector<MemberPair>>();
     for (const auto& [pair, chunks] : pairs) list->push_back({pair.first, pair.second, chunks});
-    levels.push_back({std::move(list)});
+    levels.push_back({std::move(list), most[level]});
   }
   return levels;
 }
@@ -232,9 +242,12 @@ MscclPlan parse_msccl(const std::string& text, const std::string& file) {
   content.chunks = program.chunks;
   for (const MscclGpu& gpu : program.gpus)
     content.threadblocks = std::max(content.threadblocks, gpu.end_block - gpu.first_block);
-  content.schedule = SymbolicRun(program, order).run();
+  content.least_bytes = program.least_bytes;
+  content.most_bytes = program.most_bytes;
+  SymbolicRun run(program, order);
+  content.schedule = run.run();
   std::ranges::stable_sort(content.schedule.transfers, {}, &Transfer::step);
-  content.levels = levels_of(content.schedule);
+  content.levels = levels_of(content.schedule, run.block_chunks());
   return MscclPlan(std::move(content));
 }
 
@@ -243,7 +256,9 @@ std::unique_ptr<MscclPlan> load_msccl(const std::string& path) {
 }
 
 bool MscclPlan::is_possible(const Setting& setting, Protocol protocol) const {
-  return setting.ranks() == content_.ranks && protocol == content_.protocol;
+  const std::int64_t bytes = setting.call.bytes.count();
+  return setting.ranks() == content_.ranks && protocol == content_.protocol && bytes >= content_.least_bytes &&
+         bytes <= content_.most_bytes;
 }
 
 Schedule MscclPlan::schedule(int /*ranks*/) const { return content_.schedule; }
@@ -254,6 +269,7 @@ Plan MscclPlan::plan(const Setting& setting, Protocol chosen) const {
   Plan plan = empty_plan(setting, chosen, 0.5);
   plan.sms = content_.threadblocks;
   Time latency = call_start(setting, chosen);
+  const Bandwidth block = block_rate(setting, chosen);
   for (const LevelOfPlan& level : content_.levels) {
     Bundle bundle;
     bundle.traffic = {FlowPattern::pairs, setting.call.group, 0, {}, level.pairs};
@@ -270,6 +286,8 @@ Plan MscclPlan::plan(const Setting& setting, Protocol chosen) const {
                                              : setting.topology.port() * protocol.efficiency;
     bundle.bytes_per_flow = Bytes(std::llround(chunk * protocol.wire_bytes));
     bundle.flow_limit = port * protocol.wire_bytes / most;
+    if (block.value() > 0)
+      bundle.flow_limit = std::min(bundle.flow_limit, block * protocol.wire_bytes / level.block_chunks);
     plan.steps.push_back({latency, {std::move(bundle)}});
     latency = Time::zero();
   }

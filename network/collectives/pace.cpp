@@ -71,26 +71,41 @@ Time hop_time(const Setting& setting, const ProtocolSpec& protocol, const Moveme
   return hops;
 }
 
-// Alone, beyond start and hops.
-Time transfer_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement,
-                   const ChannelUse& use, double part, Bandwidth rate) {
+// Alone, beyond start and hops, where the threads are slower than the link: `rounds` that follow each other.
+Time pace_time(const ProtocolSpec& protocol, double part, double steps) {
+  if (protocol.channel_rate.value() <= 0) return Time::zero();
+  const auto round = static_cast<double>(protocol.round.count());
+  const double rounds = std::max(std::ceil(part / round - 1e-9), 1.0) - 1;
+  return Time::from_seconds(steps * rounds * round / protocol.channel_rate.value());
+}
+
+bool is_paced(const Setting& setting, const ProtocolSpec& protocol) {
+  return protocol.channel_rate.value() > 0 && setting.profile.in_node();
+}
+
+// Of a ring: every rank takes part in every step.
+Time ring_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement, double part,
+               const ChannelUse& use, Bandwidth rate) {
   const auto channels = static_cast<double>(use.channels);
-  Time pace = Time::zero();
-  if (protocol.channel_rate.value() > 0) {
-    const auto round = static_cast<double>(protocol.round.count());
-    const double rounds = std::max(std::ceil(part / round - 1e-9), 1.0) - 1;
-    pace = Time::from_seconds(static_cast<double>(movement.steps) * rounds * round / protocol.channel_rate.value());
-  }
+  const auto steps = static_cast<double>(movement.steps);
   const auto chunk = static_cast<double>(protocol.chunk.count());
   // Between nodes the cards are slower than the threads, which catch up with their copies meanwhile.
   const double loops = setting.profile.in_node() ? std::max(part / chunk, 1.0) : 1.0;
   const double overlap = movement.passes > 1 ? setting.library.two_pass_fill : 1.0;
   const double fill = protocol.fill * overlap * (1 + setting.library.loop_fill * (loops - 1));
   const Time link =
-      protocol.channel_rate.value() > 0 && setting.profile.in_node()
+      is_paced(setting, protocol)
           ? Time::zero()  // the threads are slower
           : movement.flow_bytes / rate + Time::from_seconds(fill * std::min(part, chunk) * channels / rate.value());
-  return std::max(pace, link);
+  return std::max(pace_time(protocol, part, steps), link);
+}
+
+// Of a chain: what a rank receives it passes on as it comes.
+Time chain_time(const Setting& setting, const ProtocolSpec& protocol, const Movement& movement, const ChannelUse& use,
+                Bandwidth rate) {
+  const Time pace =
+      pace_time(protocol, static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(use.channels), 1);
+  return is_paced(setting, protocol) ? pace : std::max(pace, movement.flow_bytes / rate);
 }
 
 }  // namespace
@@ -128,9 +143,11 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   const double part = static_cast<double>(movement.flow_bytes.count()) / static_cast<double>(movement.steps) /
                       static_cast<double>(use.channels);
   const double chunk = std::min(part, static_cast<double>(protocol.chunk.count()));
+  const Time transfer = movement.pattern == FlowPattern::chain
+                            ? chain_time(setting, protocol, movement, use, rate)
+                            : ring_time(setting, protocol, movement, part, use, rate);
   const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
-                     handshake_time(setting, protocol, chunk) +
-                     transfer_time(setting, protocol, movement, use, part, rate);
+                     handshake_time(setting, protocol, chunk) + transfer;
   // What moves at the link's pace is left to the fabric.
   if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * use.channels);
   const Bytes wire = movement.flow_bytes * protocol.wire_bytes;

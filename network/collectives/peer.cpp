@@ -10,8 +10,16 @@
 
 namespace warploom {
 
+namespace {
+
+bool is_over_network(const Setting& setting) { return setting.library.peer.over_network && !setting.profile.in_node(); }
+
+}  // namespace
+
 Protocol peer_protocol(const Setting& setting, Bytes message) {
-  return message <= setting.library.peer.ll_bytes ? Protocol::ll : Protocol::simple;
+  const PeerSpec& peer = setting.library.peer;
+  if (is_over_network(setting) && !peer.network_ll) return Protocol::simple;
+  return message <= peer.ll_bytes ? Protocol::ll : Protocol::simple;
 }
 
 namespace {
@@ -20,25 +28,26 @@ constexpr double at_once = 8;  // messages that a channel works on together: NCC
 
 // NCCL's addP2pToPlan: a channel works on four messages at once before it gets more of one.
 std::int64_t channels_of_message(const Setting& setting) {
-  const std::int64_t all = setting.library.peer.channels;
-  std::int64_t channels = all;
+  const PeerSpec& peer = setting.library.peer;
+  const std::int64_t all = peer.channels;
+  std::int64_t channels = is_over_network(setting) ? std::min(peer.channels, peer.network_channels) : all;
   while (channels > 1 && channels * setting.ranks() > 4 * all) channels /= 2;
   return channels;
 }
 
-// Payload of one of `at_once` messages that a device sends together: its threads and its port, and its card where they
+// Payload of one of `together` messages that a device sends together: its threads and its port, and its card where they
 // leave the node.
-Bandwidth message_rate(const Setting& setting, Protocol chosen, const Messages& messages, std::int64_t at_once) {
+Bandwidth message_rate(const Setting& setting, Protocol chosen, const Messages& messages, std::int64_t together) {
   const PeerSpec& peer = setting.library.peer;
   const PeerProtocolSpec& spec = chosen == Protocol::ll ? peer.ll : peer.simple;
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   // One message has the port to itself, as a ring's step has.
-  const bool is_alone = at_once == 1 && chosen == Protocol::simple;
-  Bandwidth rate = setting.topology.port() * (is_alone ? protocol.efficiency : spec.efficiency) / at_once;
-  const std::int64_t copies = at_once + (messages.copies_own ? 1 : 0);
+  const bool is_alone = together == 1 && chosen == Protocol::simple;
+  Bandwidth rate = setting.topology.port() * (is_alone ? protocol.efficiency : spec.efficiency) / together;
+  const std::int64_t copies = together + (messages.copies_own ? 1 : 0);
   if (spec.channel_rate.value() > 0 && !is_alone) rate = std::min(rate, spec.channel_rate * peer.channels / copies);
   if (setting.profile.in_node()) return rate;
-  const std::int64_t leaving = std::max<std::int64_t>(at_once + 1 - setting.profile.least_in_node, 1);
+  const std::int64_t leaving = std::max<std::int64_t>(together + 1 - setting.profile.least_in_node, 1);
   return std::min(rate, setting.topology.card() * protocol.network_efficiency / leaving);
 }
 
@@ -48,6 +57,14 @@ Bandwidth sender_limit(const Setting& setting, Protocol chosen, const Messages& 
   const Bandwidth rate = message_rate(setting, chosen, messages, 1);
   if (spec.channel_rate.value() <= 0) return rate;
   return std::min(rate, spec.channel_rate * channels_of_message(setting));
+}
+
+// enqueue.cc: between nodes a quarter of the network's chunk for what is below one, half of it below eight.
+Bytes chunk_of_message(const Setting& setting, Bytes message) {
+  const PeerSpec& peer = setting.library.peer;
+  if (!is_over_network(setting)) return peer.chunk;
+  if (message < peer.network_chunk) return peer.network_chunk / 4;
+  return message < peer.network_chunk * 8 ? peer.network_chunk / 2 : peer.network_chunk;
 }
 
 }  // namespace
@@ -65,7 +82,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   const Bandwidth limit = messages.meet_at_receiver ? sender_limit(setting, chosen, messages) : rate;
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
   if (!profile.in_node()) latency += network_step(setting, protocol);
-  const Bytes part = std::min(messages.bytes / channels_of_message(setting), peer.chunk);
+  const Bytes part = std::min(messages.bytes / channels_of_message(setting), chunk_of_message(setting, messages.bytes));
   if (!is_alone) latency += part / rate * (spec.fill * std::min(1.0, at_once / static_cast<double>(copies)));
 
   Plan plan;

@@ -6,18 +6,22 @@
 //   time = base + network_hop (if they leave the node) + paths + (m + fill x part x min(1, 8 / (f + o))) / rate,
 //   rate = of one message: the least of efficiency x port / f and channels x channel_rate / (f + o) inside a node; else
 //          the least of that and of network_efficiency x card / the messages that leave the node;
-//   part = the least of chunk and m / c, c the channels of a message: all, halved while a channel would have more than
-//          four messages at once; a channel works on eight together, so that only of those the first part is exposed.
+//   part = the least of chunk and m / c, c the channels of a message: all (two where some leave the node), halved while
+//          a channel would have more than four messages at once; a channel works on eight together, so that only of
+//          those the first part is exposed. Calls that leave the node: chunk 128 KiB, / 4 of m < 128 KiB, / 2 of less
+//          than eight of them.
 // That rate sets how long the first parts take, and what a flow may reach where a device sends all its messages itself
 // (all-to-all, scatter). A gather's flows are limited by what one sender's channels push, min(port, channels of the
 // message x channel_rate, card); what the root's links leave each of them is the fabric's matter: fair shares, or
 // queues, marks and pauses.
 // A single message under Simple goes as a ring's step does: LL's base, Simple's efficiency, no fill (measured sends of
 // A100 and H100 pairs, vidur 7d475133, to which nothing is fitted: 227 and 345 GB/s, all-to-alls of several reach
-// less). LL up to ll_bytes a message, Simple beyond; nothing else is chosen by time. Source: NCCL 2.30.7 src/enqueue.cc
-// (addP2pToPlan: LL up to 16 KiB a channel, channels of a message), src/init.cc; base, efficiency, channel_rate and
-// fill are fitted (configs/libraries). That channels bind where links are fast is seen on B200: 4 and 8 devices send
-// 467 and 553 GB/s each, with their own part 623 and 632.
+// less). LL up to ll_bytes a message, Simple beyond and wherever messages leave the node: connections between
+// nodes have no LL buffers (NCCL_ALLOC_P2P_NET_LL_BUFFERS is 0: src/transport/net.cc); nothing is chosen by time.
+// Source: NCCL 2.30.7 src/enqueue.cc (addP2pToPlan: LL up to 16 KiB a channel, channels of a message), src/init.cc,
+// src/graph/paths.cc (two channels a peer over the network); base, efficiency, channel_rate and fill are fitted
+// (configs/libraries). That channels bind where links are fast is seen on B200: 4 and 8 devices send 467 and 553 GB/s
+// each, with their own part 623 and 632.
 #pragma once
 
 #include "network/collectives/collective.hpp"

@@ -32,8 +32,9 @@ constexpr double unreadable = 1e6;  // the error of constants that cannot be rea
 struct Row {
   const TableKind* kind = nullptr;
   CsvRow row;
-  std::string source;  // the table's file
-  std::string file;    // whose constants decide it
+  int measurement = 0;  // of those that the row holds
+  std::string source;   // the table's file
+  std::string file;     // whose constants decide it
   std::string set, device, fold_key;
   std::string dtype, band_class;
   double measured_us = 0;
@@ -128,43 +129,52 @@ struct Calibrator::Implementation {
     }
   }
 
+  std::unique_ptr<Row> described(const TableKind& kind, const CsvRow& csv, int measurement, const std::string& file) {
+    const Predicted predicted = kind.predict_one(csv, measurement, context);
+    require_plausible(predicted.measured_us);
+    if (predicted.interval_us) throw UserError("settings are left open");
+    auto row = std::make_unique<Row>();
+    row->row = csv;
+    row->measurement = measurement;
+    row->kind = &kind;
+    row->source = file;
+    row->device = predicted.device;
+    row->file = predicted.tuned_by.empty() ? "devices/" + predicted.device : predicted.tuned_by;
+    row->set = predicted.set;
+    row->fold_key = fold_key_of(predicted, csv);
+    row->dtype = predicted.dtype;
+    RowGroup group;
+    group.keys = predicted.group;
+    group.set = predicted.set;
+    group.size_class = predicted.size_class;
+    row->band_class = band_class(group);
+    row->measured_us = predicted.measured_us;
+    row->ratio = predicted.predicted_us / predicted.measured_us;
+    return row;
+  }
+
   void add(CsvReader& table) {
     const TableKind& kind = table_kind_of(table);
     if (!options.kinds.empty() &&
         std::find(options.kinds.begin(), options.kinds.end(), kind.name()) == options.kinds.end())
       return;
-    auto row = std::make_unique<Row>();
+    CsvRow row;
     for (bool more = true; more;) {
       try {
-        more = table.next(row->row);
+        more = table.next(row);
       } catch (const CsvRowError& error) {
         skip(error);
         continue;
       }
       if (!more) break;
-      try {
-        const Predicted predicted = kind.predict(row->row, context);
-        require_plausible(predicted.measured_us);
-        if (predicted.interval_us) throw UserError("settings are left open");
-        row->kind = &kind;
-        row->source = table.file();
-        row->device = predicted.device;
-        row->file = predicted.tuned_by.empty() ? "devices/" + predicted.device : predicted.tuned_by;
-        row->set = predicted.set;
-        row->fold_key = fold_key_of(predicted, row->row);
-        row->dtype = predicted.dtype;
-        RowGroup group;
-        group.keys = predicted.group;
-        group.set = predicted.set;
-        group.size_class = predicted.size_class;
-        row->band_class = band_class(group);
-        row->measured_us = predicted.measured_us;
-        row->ratio = predicted.predicted_us / predicted.measured_us;
-        auto& place = is_excluded(*row) ? excluded : rows;
-        place.push_back(std::move(row));
-        row = std::make_unique<Row>();
-      } catch (const UserError& error) {
-        skip(error);
+      for (int measurement = 0; measurement < kind.measurements(); ++measurement) {
+        try {
+          auto one = described(kind, row, measurement, table.file());
+          auto& place = is_excluded(*one) ? excluded : rows;
+          place.push_back(std::move(one));
+        } catch (const UserError& error) {
+          skip(error);
+        }
       }
       if (options.progress && table.rows_read() % 512 == 0)
         options.progress(fmt::format("reading {}: {} rows", table.file(), table.rows_read()));
@@ -181,7 +191,7 @@ struct Calibrator::Implementation {
 
   double predict_again(Row& row) {
     try {
-      row.ratio = row.kind->predict(row.row, context).predicted_us / row.measured_us;
+      row.ratio = row.kind->predict_one(row.row, row.measurement, context).predicted_us / row.measured_us;
       return robust_error(row.ratio);
     } catch (const UserError&) {
       return unreadable;

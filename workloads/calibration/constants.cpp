@@ -27,6 +27,7 @@ struct Declaration {
   std::string high;
   std::vector<double> choices;
   bool closed = false;
+  bool zero_is_off = false;
   static auto fields() {
     return field_list(
         field("kind", &Declaration::kind, "kind of table that decides it, such as `gemm`"),
@@ -35,7 +36,9 @@ struct Declaration {
         field("low", &Declaration::low, "lowest value that is physical, with its unit").optional(),
         field("high", &Declaration::high, "highest value that is physical, with its unit").optional(),
         field("choices", &Declaration::choices, "the only values that make sense, in order").optional(),
-        field("closed", &Declaration::closed, "its ends mean all or none, so that a fit may stay on them").optional());
+        field("closed", &Declaration::closed, "its ends mean all or none, so that a fit may stay on them").optional(),
+        field("zero_is_off", &Declaration::zero_is_off, "0 switches it off: such a file has nothing to fit of it")
+            .optional());
   }
 };
 
@@ -76,6 +79,7 @@ DeclaredConstant declared(const Declaration& declaration, const ConfigValue& at,
   constant.path = declaration.path;
   constant.choices = declaration.choices;
   constant.closed = declaration.closed || !declaration.choices.empty();
+  constant.zero_is_off = declaration.zero_is_off;
   constant.origin = at.origin();
   if (!declaration.choices.empty()) {
     constant.low = declaration.choices.front();

@@ -20,6 +20,7 @@ struct DeclaredConstant {
   std::string unit;             // `us`, `cycles`, `pJ`; empty: a plain number
   std::vector<double> choices;  // only these; else anything between
   bool closed = false;          // its ends mean something (all, none), so that a fit may stay on them
+  bool zero_is_off = false;     // at 0 what it is of does not bind: no constant of that file
   Origin origin;
 
   // Within a thousandth of the range.

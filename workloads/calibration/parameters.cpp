@@ -46,7 +46,9 @@ std::vector<Place> places(ValidationContext& context, std::span<const DeclaredCo
   for (const DeclaredConstant& constant : declared) {
     if (constant.kind != kind || !file.starts_with(constant.folder + "/")) continue;
     if (!root) root = context.written_config(file);
-    if (const auto value = value_at(*root, constant.path)) result.push_back({&constant, *value});
+    const auto value = value_at(*root, constant.path);
+    if (!value || (constant.zero_is_off && constant_value(value->text(), constant) == 0)) continue;
+    result.push_back({&constant, *value});
   }
   return result;
 }

@@ -23,7 +23,6 @@ namespace warploom {
 namespace {
 
 constexpr const char* records_name = "calibration/residuals";
-constexpr std::string_view collectives = "collectives";
 
 std::string text_of(const ConfigValue& record, std::string_view key) {
   const auto value = record.find(key);
@@ -142,12 +141,12 @@ std::optional<ErrorBand> ErrorBands::band(std::string_view kind, const BandDevic
 
 std::optional<ErrorBand> ErrorBands::collective_band(std::string_view device, std::string_view operation,
                                                      std::string_view nodes, std::int64_t ranks,
-                                                     std::string_view size_class) const {
+                                                     std::string_view size_class, std::string_view kind) const {
   const ErrorBand* best = nullptr;
   std::pair<double, std::int64_t> best_distance;
   std::int64_t best_ranks = 0;
   for (const ErrorBand& band : bands_) {
-    if (band.kind != collectives || band.device != device) continue;
+    if (band.kind != kind || band.device != device) continue;
     const auto known = collective_class(band.size_class);
     if (!known || known->operation != operation || known->nodes != nodes || known->size_class != size_class) continue;
     const std::pair distance(log_distance(static_cast<double>(known->ranks), static_cast<double>(ranks)), -band.rows);

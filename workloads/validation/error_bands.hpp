@@ -63,7 +63,8 @@ class ErrorBands {
   // Of collectives on the device's own network, whatever the data type: bytes are what is moved. Another number of
   // ranks, the nearest, is borrowed; another operation or size class says nothing.
   std::optional<ErrorBand> collective_band(std::string_view device, std::string_view operation, std::string_view nodes,
-                                           std::int64_t ranks, std::string_view size_class) const;
+                                           std::int64_t ranks, std::string_view size_class,
+                                           std::string_view kind = "collectives") const;
 
  private:
   const BandDevice* traits_of(std::string_view device) const;

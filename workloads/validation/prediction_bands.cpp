@@ -11,6 +11,7 @@
 #include "sim/core/text.hpp"
 #include "workloads/validation/collective_row.hpp"
 #include "workloads/validation/kernel_row.hpp"
+#include "workloads/validation/moe_communication_row.hpp"
 
 namespace warploom {
 
@@ -74,6 +75,18 @@ std::string_view twin_of(std::string_view dtype) {
   return dtype == "bf16" ? "fp16" : "";
 }
 
+// Measured in one node with even loads; other data types than the measured ones and uneven loads borrow.
+std::optional<ErrorBand> moe_band(const Call& call, std::string_view device, std::int64_t ranks,
+                                  const ErrorBands& bands) {
+  const bool is_dispatch = call.kind == CollectiveKind::moe_dispatch;
+  const std::string_view mode = name(call.moe->mode);
+  auto band = bands.collective_band(device, is_dispatch ? "dispatch" : "combine", mode, ranks,
+                                    moe_tokens_class(call.moe->tokens), fmt::format("moe_{}", mode));
+  const std::string_view type = name(is_dispatch ? call.moe->dispatch_type : call.moe->combine_type);
+  if (band && (band->dtype != type || call.moe->imbalance > 1)) band->is_borrowed = true;
+  return band;
+}
+
 }  // namespace
 
 std::optional<ErrorBand> kernel_band(const Kernel& kernel, const BandDevice& device, std::string_view precision,
@@ -94,6 +107,7 @@ std::optional<ErrorBand> kernel_band(const Kernel& kernel, const BandDevice& dev
 
 std::optional<ErrorBand> collective_band(const Call& call, std::string_view device, std::int64_t ranks, bool in_a_node,
                                          const ErrorBands& bands) {
+  if (call.moe) return in_a_node ? moe_band(call, device, ranks, bands) : std::nullopt;
   return bands.collective_band(device, name(call.kind), in_a_node ? "one" : "several", ranks,
                                size_class_of(call.bytes.count()));
 }

@@ -8,6 +8,7 @@
 #include <bitset>
 #include <map>
 
+#include "network/collectives/channels.hpp"
 #include "network/collectives/hierarchical_all_reduce.hpp"
 #include "network/collectives/nvls_all_reduce.hpp"
 #include "network/collectives/tree_all_reduce.hpp"
@@ -397,7 +398,9 @@ TEST(Collectives, BadCallsAreTheUsersMistake) {
 }
 
 TEST(Collectives, AMessageInANodeTakesLessThanOneBetweenNodes) {
-  const Planner planner(test::topology(test::clos_text, 768), plain_library());
+  LibrarySpec library = plain_library();
+  library.peer.network_ll = true;
+  const Planner planner(test::topology(test::clos_text, 768), library);
   for (const Bytes bytes : {1_kB, 512_kB, 8_MB}) {
     const Call call{CollectiveKind::send_recv, bytes, DataType::bf16, 0};
     const auto inside = planner.plan(call, test::group({{2, 1}}, {}));
@@ -421,6 +424,43 @@ TEST(Collectives, MessagesGoByLlUpToTheSizeThatTheVersionSays) {
   EXPECT_EQ(protocol("2.29", 16_KiB), "ll");
   EXPECT_EQ(protocol("2.30.7", 16_KiB + Bytes(1)), "simple");
   EXPECT_EQ(protocol("", 512_KiB), "ll");
+}
+
+TEST(Collectives, AHopOfAChainCostsItsLatencyAndNothingElse) {
+  const Planner planner(test::topology(test::one_node_text, 8), plain_library());
+  for (const auto kind : {CollectiveKind::broadcast, CollectiveKind::reduce}) {
+    const auto time = [&](std::int64_t ranks) {
+      const Plan plan = planner.plan({kind, 1_GB, DataType::bf16, 0}, test::group({{ranks, 1}}, {}));
+      return plan.steps[0].latency;
+    };
+    EXPECT_EQ(time(8) - time(2), plain_library().simple.hop * 6);
+  }
+}
+
+// NCCL's log on 8 H800 (8 links of 20.6 GB/s): 16 coll channels.
+TEST(Collectives, TheSearchTriesNoSpeedBelowHalfOfItsBest) {
+  LibrarySpec library;
+  for (const double speed : {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3}) library.tuner.speeds.emplace_back(speed * 1e9);
+  library.tuner.split_above = 50_GBps;
+  const RingGraph rings = search_rings(Bandwidth(8 * 20.6e9), library);
+  EXPECT_EQ(2 * rings.channels, 16);
+  EXPECT_EQ(rings.channel_rate, 20_GBps);
+}
+
+TEST(Collectives, MessagesThatLeaveTheNodeHaveNoLlUnlessTheirBuffersAre) {
+  LibrarySpec library = plain_library();
+  const auto protocol = [&](std::int64_t ranks) {
+    const Planner planner(test::topology(test::clos_text, 768), library);
+    return planner.plan({CollectiveKind::all_to_all, 1_KiB * ranks, DataType::bf16, 0}, test::group({{ranks, 1}}, {}))
+        .protocol;
+  };
+  EXPECT_EQ(protocol(8), "ll");
+  EXPECT_EQ(protocol(16), "simple");
+  library.peer.network_ll = true;
+  EXPECT_EQ(protocol(16), "ll");
+  library.peer.network_ll = false;
+  library.peer.over_network = false;  // sockets of one host
+  EXPECT_EQ(protocol(16), "ll");
 }
 
 TEST(Collectives, VersionsCompareNumberByNumber) {

@@ -137,6 +137,78 @@ TEST(Msccl, WhatDoesNotStandInTheFormatIsRefusedWithItsLine) {
                  "plan.xml:4", "outside the 1 chunks of buffer `i` of gpu 0");
 }
 
+TEST(Msccl, UnknownAttributesAndOddOnesAreRefusedWithTheirElement) {
+  const std::string good = pair_text(block(1, exchange), block(0, exchange));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  EXPECT_EQ(refusal(with("<algo ", "<algo nchannels=\"2\" nthreads=\"256\" redop=\"nop\" outofplace=\"1\" ")), "");
+  expect_refusal(with("name=\"pair\" ", ""), "plan.xml:1", "<algo> has no `name`");
+  expect_refusal(with("<algo ", "<algo channels=\"1\" "), "plan.xml:1", "<algo> has no attribute `channels`");
+  expect_refusal(with("<algo ", "<algo nchannels=\"two\" "), "plan.xml:1", "`nchannels` of <algo>");
+  expect_refusal(with("<algo ", "<algo nchannels=\"0\" "), "plan.xml:1", "`nchannels` of <algo>");
+  expect_refusal(with("<algo ", "<algo minBytes=\"2\" maxBytes=\"1\" "), "plan.xml:1", "above its `maxBytes`");
+  expect_refusal(with("<algo ", "<algo minBytes=\"1k\" "), "plan.xml:1", "expected a number of bytes, got `1k`");
+  expect_refusal(with("<gpu ", "<gpu rank=\"0\" "), "plan.xml:2", "<gpu> has no attribute `rank`");
+  expect_refusal(with("<tb ", "<tb channel=\"0\" "), "plan.xml:3", "<tb> has no attribute `channel`");
+  expect_refusal(with("<step ", "<step count=\"1\" "), "plan.xml:4", "<step> has no attribute `count`");
+  expect_refusal(with("dstbuf=\"i\"", "dstbuf=\"q\""), "plan.xml:4", "`dstbuf` of <step>");
+  expect_refusal(with("dstoff=\"0\"", "dstoff=\"-2\""), "plan.xml:4", "`dstoff` of <step>");
+  std::string far = with("<algo ", "<algo nchannels=\"1\" ");
+  far.replace(far.find("chan=\"0\""), 8, "chan=\"1\"");
+  expect_refusal(far, "plan.xml:3", "tb 0 of gpu 0 is on channel 1 of 1");
+}
+
+TEST(Msccl, AThreadblockSendsAtItsOwnPace) {
+  LibrarySpec library;
+  for (auto* protocol : {&library.ll, &library.ll128, &library.simple}) {
+    protocol->base = Time::zero();
+    protocol->hop = Time::zero();
+    protocol->network_hop = Time::zero();
+  }
+  library.peer.simple.channel_rate = 10_GBps;
+  const auto node = test::topology(test::one_node_text, 8);
+  const Planner planner(node, library);
+  const Group group = test::group({{2, 1}}, {});
+  const Call call{CollectiveKind::all_reduce, 1_GB, DataType::bf16, 0};
+  const auto alone = [&](const MscclPlan& file) {
+    const Plan plan = planner.plan(call, group, file);
+    Time total = Time::zero();
+    for (const PlanStep& step : plan.steps) {
+      test::FabricBench bench(node, {group}, {{Time::zero(), step.bundles[0]}});
+      total += step.latency + bench.run()[0].time;
+    }
+    return total;
+  };
+  // One block sends all and receives all; two share both directions.
+  const MscclPlan one = parse_msccl(pair_text(block(1, exchange), block(0, exchange)), "plan.xml");
+  EXPECT_NEAR(alone(one).seconds(), (1_GB / 10_GBps * 2).seconds(), 1e-9);
+  const auto apart = [](int peer) {
+    const std::string id = std::to_string(peer);
+    return "<tb id=\"0\" send=\"" + id + "\" recv=\"-1\" chan=\"0\">\n" + step(0, "s", "i", "i") + "</tb>\n" +
+           "<tb id=\"1\" send=\"-1\" recv=\"" + id + "\" chan=\"0\">\n" + step(0, "r", "i", "s") +
+           step(1, "re", "s", "i", "depid=\"0\" deps=\"0\"") + "</tb>\n";
+  };
+  const MscclPlan two = parse_msccl(pair_text(apart(1), apart(0)), "plan.xml");
+  EXPECT_NEAR(alone(two).seconds(), (1_GB / 10_GBps).seconds(), 1e-9);
+}
+
+TEST(Msccl, AFileIsForTheSizesThatItSays) {
+  std::string text = pair_text(block(1, exchange), block(0, exchange));
+  text.replace(0, 6, "<algo minBytes=\"1000\" maxBytes=\"2000\" ");
+  const MscclPlan plan = parse_msccl(text, "plan.xml");
+  const Planner planner(test::topology(test::one_node_text, 8), LibrarySpec());
+  const Group group = test::group({{2, 1}}, {});
+  const auto call = [](std::int64_t bytes) {
+    return Call{CollectiveKind::all_reduce, Bytes(bytes), DataType::bf16, 0};
+  };
+  EXPECT_NO_THROW(planner.plan(call(1000), group, plan));
+  EXPECT_THROW(planner.plan(call(999), group, plan), UserError);
+  EXPECT_THROW(planner.plan(call(2001), group, plan), UserError);
+}
+
 TEST(Msccl, ASendThatNobodyReceivesIsNamed) {
   expect_refusal(pair_text(block(1, exchange), block(0, step(0, "s", "i", "i"))), "plan.xml:4",
                  "gpu 0, tb 0, step 0 sends to gpu 1 on channel 0, which never receives it");
