@@ -4,8 +4,8 @@
 //
 // Equations: a link's rate x the share that is left (0: down; ways lead around it), x (1 - background). A network with
 // conditions is its graph: it no longer folds by tiers. Background does not change ways. Where a fault leaves a device
-// no way of switches (its card or its leaf is down), it goes through devices beside it and out over their cards, evenly,
-// as NCCL does by PXN or over another card; devices elsewhere keep their ways.
+// no way of switches (its card or its leaf is down), it goes through devices beside it and out over their cards,
+// evenly, as NCCL does by PXN or over another card; devices elsewhere keep their ways.
 #pragma once
 
 #include <cstdint>

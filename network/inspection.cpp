@@ -192,12 +192,12 @@ InspectedNetwork inspect_network(const Topology& topology) {
   made.graph = topology.graph();
   const NetworkGraph& graph = made.graph;
   const auto router = topology.router(graph);
-  made.part = used_part_of(graph, *router);
   Inspection& found = made.counts;
   found.kind = topology.kind();
   found.devices = topology.device_count();
   found.cluster_size = topology.cluster_size();
   found.node_size = topology.node_size();
+  made.part = found.is_part() ? used_part_of(graph, *router) : whole_of(graph);
   found.vertices = count_vertices(graph, made.part);
   found.cables = count_cables(graph, made.part, topology.background());
   found.port = topology.port();

@@ -5,8 +5,8 @@
 // files give them. Ports used: of one switch, cables of all its links (of a switch of several chips, of all of them
 // together). Latencies: of the shortest way from device 0 to the first, last and farthest of the devices that it meets
 // at as many links, as far as links have one. All is of the devices that the job uses (of all where it uses all): for
-// fewer, what their ways lead over and the inside of their nodes (graph/part.hpp), and injection, bisection and diameter
-// among them alone, measured.
+// fewer, what their ways lead over and the inside of their nodes (graph/part.hpp), and injection, bisection and
+// diameter among them alone, measured.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ struct CableCount {
   LinkMedium medium = LinkMedium::optic;
   LinkProtocol protocol = LinkProtocol::infiniband;
   std::int64_t count = 0;
-  std::int64_t down = 0;    // that carry nothing
+  std::int64_t down = 0;  // that carry nothing
   std::int64_t degraded = 0;
   double least_share = 1.0;  // of its rate that any of the degraded has left
   std::int64_t busy = 0;     // of which others take a share
   double background = 0;     // the largest such share
   std::int64_t optics = 0;   // transceivers
-  Bandwidth rate{0};        // of one, one way, as the data sheet says it
+  Bandwidth rate{0};         // of one, one way, as the data sheet says it
   double efficiency = 1.0;
   Time latency;
   Power power{0};

@@ -147,18 +147,20 @@ std::string legend(const NetworkGraph& graph, const Quotient& quotient, bool has
   if (is_degraded) cells += "<td><font color=\"#d07000\">- - degraded link</font></td>";
   if (is_down) cells += "<td><font color=\"#c03030\">\u00b7\u00b7\u00b7 link that is down</font></td>";
   if (!quotient.is_whole) cells += "<td>double frame: several alike</td>";
-  return fmt::format(
-      "<table border=\"0\" cellborder=\"0\" cellspacing=\"6\" cellpadding=\"3\"><tr>{}</tr></table>", cells);
+  return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"6\" cellpadding=\"3\"><tr>{}</tr></table>",
+                     cells);
 }
 
 // Title, what a box stands for, legend.
 std::string heading(const std::string& title, const NetworkGraph& graph, const Quotient& quotient, bool has_down) {
-  std::string text = fmt::format("<font point-size=\"16\">{}</font>", html(title));
+  std::string rows = fmt::format("<tr><td><font point-size=\"16\">{}</font></td></tr>", html(title));
   if (!quotient.is_whole) {
-    text += quotient.is_from_device ? "<br/>as device 0 sees it: what looks alike from there is one box"
-                                    : "<br/>what looks alike is one box";
+    rows += quotient.is_from_device
+                ? fmt::format("<tr><td>as {} sees it: what looks alike from there is one box</td></tr>",
+                              html(graph.name(graph.device(0))))
+                : "<tr><td>what looks alike is one box</td></tr>";
   }
-  return fmt::format("<<table border=\"0\" cellspacing=\"0\"><tr><td>{}</td></tr><tr><td>{}</td></tr></table>>", text,
+  return fmt::format("<<table border=\"0\" cellspacing=\"0\">{}<tr><td>{}</td></tr></table>>", rows,
                      legend(graph, quotient, has_down));
 }
 

@@ -42,9 +42,9 @@ std::string cables_in_words(const Inspection& found) {
   table.align_left(3);
   table.align_left(4);
   for (const CableCount& one : found.cables) {
-    table.add({one.name, with_down(one.count, one.down), one.optics > 0 ? fmt::format("{}", one.optics) : "-", std::string(name(one.medium)),
-               std::string(name(one.protocol)), to_string(one.rate), to_string(one.rate * one.efficiency),
-               time_or_not(one.latency), watts(one.power), dollars(one.price)});
+    table.add({one.name, with_down(one.count, one.down), one.optics > 0 ? fmt::format("{}", one.optics) : "-",
+               std::string(name(one.medium)), std::string(name(one.protocol)), to_string(one.rate),
+               to_string(one.rate * one.efficiency), time_or_not(one.latency), watts(one.power), dollars(one.price)});
   }
   return table.to_string();
 }

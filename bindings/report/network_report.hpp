@@ -17,7 +17,8 @@ struct NetworkReport {
 std::string to_text(const NetworkReport& report);
 std::string to_json(const NetworkReport& report);
 
-// Devices below, roots above; what looks alike from device 0 is one box, "x 32". With a legend of its colours and lines.
+// Devices below, roots above; what looks alike from device 0 is one box, "x 32". With a legend of its colours and
+// lines.
 struct Picture {
   std::string dot;
   bool is_layered = true;  // for `dot`; else for `sfdp`

@@ -75,7 +75,8 @@ class NetworkGraph {
   // The share of its rate that a link has left; 0: down, and no path uses it.
   void set_health(LinkIndex link, double health);
   // What passing on what is not theirs counts for at devices that do not forward; 0: they never do. For networks with
-  // faults: NCCL's PXN, and what it does for a device whose card is down (NVLink to one beside it, out over that one's).
+  // faults: NCCL's PXN, and what it does for a device whose card is down (NVLink to one beside it, out over that
+  // one's).
   void set_relay_cost(int cost) { relay_cost_ = cost; }
   int relay_cost() const { return relay_cost_; }
   // Devices in the order of their ranks; without it the vertices of kind `device` in the order of their ids.

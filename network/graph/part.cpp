@@ -65,9 +65,6 @@ GraphPart whole_of(const NetworkGraph& graph) {
 }
 
 GraphPart used_part_of(const NetworkGraph& graph, Router& router) {
-  std::int64_t devices = 0;
-  for (const VertexGroup& group : graph.groups()) devices += group.kind == VertexKind::device ? group.count : 0;
-  if (devices == graph.device_count()) return whole_of(graph);
   GraphPart part{std::vector<bool>(graph.vertex_count(), false), std::vector<bool>(graph.links().size(), false)};
   const std::int64_t count = std::min(graph.device_count(), most_destinations);
   for (std::int64_t i = 0; i < count; ++i)

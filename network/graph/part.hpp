@@ -2,7 +2,8 @@
 // The part of a network that a job's devices use: what their ways lead over, and the inside of their nodes.
 //
 // Equations: all links that begin a shortest way from any of its devices to up to 64 of them, evenly taken; with them
-// what hangs on its devices by NVLink or PCIe but through no other device: cards, switches inside nodes, hosts, storage.
+// what hangs on its devices by NVLink or PCIe but through no other device: cards, switches inside nodes, hosts,
+// storage.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,7 @@ struct GraphPart {
 };
 
 GraphPart whole_of(const NetworkGraph& graph);
-// Of the devices that have ranks; whole_of() where all have one.
+// Of the devices that have ranks.
 GraphPart used_part_of(const NetworkGraph& graph, Router& router);
 
 }  // namespace warploom

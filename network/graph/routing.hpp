@@ -73,8 +73,8 @@ class Router {
  private:
   // From one destination outwards, as far as has been asked for.
   struct Search {
-    std::vector<std::uint16_t> distance;         // by cost; final below `reached`
-    std::vector<std::vector<VertexId>> queues;   // by distance; what is still to be gone through
+    std::vector<std::uint16_t> distance;        // by cost; final below `reached`
+    std::vector<std::vector<VertexId>> queues;  // by distance; what is still to be gone through
     std::size_t reached = 0;
   };
   // Goes on until the distance of `at` is final, for no_vertex to the end.

@@ -12,8 +12,8 @@ namespace warploom {
 namespace {
 
 constexpr std::uint32_t no_number = UINT32_MAX;
-constexpr std::size_t most_remembered = std::size_t{64} << 20;       // bytes of columns
-constexpr std::uint64_t most_product = std::uint64_t{1} << 32;        // above all numbers
+constexpr std::size_t most_remembered = std::size_t{64} << 20;  // bytes of columns
+constexpr std::uint64_t most_product = std::uint64_t{1} << 32;  // above all numbers
 
 // Switches of a fabric, not of a node's inside.
 bool is_fabric(const NetworkGraph& graph, EdgeId edge) {

@@ -27,9 +27,9 @@ void wire_scale_out(const ScaleUpTree::Spec& spec, VertexId first_device, Writte
   diagnostics.throw_if_any();
   const std::int64_t nodes = made.cluster_size / made.node_size;
   if (between->capacity() < nodes) {
-    throw UserError(fmt::format("{} nodes do not fit into `scale_out.between`, which has room for {}", nodes,
-                                between->capacity()),
-                    "raise `of` of its tiers");
+    throw UserError(
+        fmt::format("{} nodes do not fit into `scale_out.between`, which has room for {}", nodes, between->capacity()),
+        "raise `of` of its tiers");
   }
   const std::int64_t rails = std::min<std::int64_t>(made.node_size, nic.count);
   if (nic.count % rails != 0 || made.node_size % rails != 0) {
@@ -56,7 +56,7 @@ void wire_scale_out(const ScaleUpTree::Spec& spec, VertexId first_device, Writte
   }
 }
 
-WrittenNetwork written(const ScaleUpTree::Spec& spec) {
+WrittenNetwork built(const ScaleUpTree::Spec& spec) {
   const TreeBetween tree(spec, RailUse::none);
   WrittenNetwork made;
   made.kind = "scale_up_tree";
@@ -86,11 +86,12 @@ WrittenNetwork written(const ScaleUpTree::Spec& spec) {
 void ScaleUpTree::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics& diagnostics) {
   TreeBetweenSpec::check(spec, at, diagnostics);
   if (spec.domains > 1 && !spec.scale_out) {
-    diagnostics.error(at.origin(), at.path_of("scale_out"), fmt::format("nothing joins the {} domains", spec.domains),
-                      "such as `scale_out: {nic: {count: 8, rate: 400 Gb/s}, between: {kind: rail_only, tiers: [...]}}`");
+    diagnostics.error(
+        at.origin(), at.path_of("scale_out"), fmt::format("nothing joins the {} domains", spec.domains),
+        "such as `scale_out: {nic: {count: 8, rate: 400 Gb/s}, between: {kind: rail_only, tiers: [...]}}`");
   }
 }
 
-ScaleUpTree::ScaleUpTree(const Spec& spec, std::int64_t devices) : GraphTopology(written(spec), devices) {}
+ScaleUpTree::ScaleUpTree(const Spec& spec, std::int64_t devices) : GraphTopology(built(spec), devices) {}
 
 }  // namespace warploom

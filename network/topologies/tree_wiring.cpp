@@ -44,8 +44,8 @@ std::int64_t groups_for(std::int64_t needed, const TreeSize& below, bool over_ra
                          std::int64_t up) {
   const std::string ports = radix > 0 && tier.switches == 0 ? fmt::format(" of {} ports", radix) : "";
   throw UserError(
-      fmt::format("a unit of tier `{}` needs {} switches{}, but the {} uplinks of each switch below reach {}", tier.name,
-                  needed, ports, up, most),
+      fmt::format("a unit of tier `{}` needs {} switches{}, but the {} uplinks of each switch below reach {}",
+                  tier.name, needed, ports, up, most),
       "use switches of more ports (`switch: {radix: ...}`), fewer units (`of`) and a further tier, or thinner uplinks "
       "(`cable: {rate: ...}`)");
 }
@@ -95,15 +95,16 @@ void check_tier_names(std::span<const SwitchTierSpec> tiers, const ConfigValue& 
                         "choose another name, such as `leaf`, `spine` or `core`");
     }
     if (!names.insert(name).second)
-      diagnostics.error(origin, path, fmt::format("two tiers are called `{}`", name), "give each tier a name of its own");
+      diagnostics.error(origin, path, fmt::format("two tiers are called `{}`", name),
+                        "give each tier a name of its own");
   }
 }
 
 std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const TreeShape& shape, std::int64_t links,
                                 Bandwidth rate) {
   std::vector<TreeSize> sizes;
-  std::int64_t given = 0;  // radix
-  std::int64_t used = 0;   // ports of the first tier's switches
+  std::int64_t given = 0;        // radix
+  std::int64_t used = 0;         // ports of the first tier's switches
   Bandwidth cable_below = rate;  // as bought, before its share is rounded
   for (std::size_t t = 0; t < tiers.size(); ++t) {
     const SwitchTierSpec& tier = tiers[t];
@@ -134,10 +135,11 @@ std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const Tre
     if (!is_root) require_whole(tier, all_up / count, all_down / count);
     if (t == 0) used = size.down + size.up;
     if (given > 0 && size.down + size.up > given) {
-      throw UserError(fmt::format("a switch of tier `{}` has {} ports, but {} cables down and {} up", tier.name, given,
-                                  size.down, size.up),
-                      "use switches of more ports (`switch: {radix: ...}`), more of them (`rails`, `switches`), or fewer "
-                      "units under one (`of`)");
+      throw UserError(
+          fmt::format("a switch of tier `{}` has {} ports, but {} cables down and {} up", tier.name, given, size.down,
+                      size.up),
+          "use switches of more ports (`switch: {radix: ...}`), more of them (`rails`, `switches`), or fewer "
+          "units under one (`of`)");
     }
     cable_below = cable;
     sizes.push_back(size);

@@ -4,14 +4,14 @@
 // Equations. A switch of tier t has down_t cables to the tier below and up_t = down_t x rate_below / (oversubscription
 // x cable rate), rounded up; its cables share the exact rate. A unit of tier t (of `of` units of tier t - 1) has K_t
 // parallel switches: as many as radix asks for, K_t = ceil(all its ports / radix), where no number is given. A radix
-// holds for the tiers above it too, and no switch has more ports; what cannot be built of such switches is an error that
-// names the tier. Without any radix switches have as many ports as the first tier uses, or larger ones where its uplinks
-// reach no more (inspect says so). Each
-// lower switch has cables to all K_t where K_t <= up_{t-1}; otherwise to one of g equal groups of them: over rails each
-// rail to its own (only where number or radix ask for it), else lower switch s to group s mod g, the smallest that
-// fits. K_t / g is raised to a divisor of up_{t-1}, so that cables spread evenly. Assumes that every unit is cabled for
-// its full size. Source: Al-Fares et al., SIGCOMM 2008 (groups of the core); the counts equal those of NVIDIA's
-// SuperPOD reference architectures (RA-11333-001 table 3, RA-10207-001 table 3).
+// holds for the tiers above it too, and no switch has more ports; what cannot be built of such switches is an error
+// that names the tier. Without any radix switches have as many ports as the first tier uses, or larger ones where its
+// uplinks reach no more (inspect says so). Each lower switch has cables to all K_t where K_t <= up_{t-1}; otherwise to
+// one of g equal groups of them: over rails each rail to its own (only where number or radix ask for it), else lower
+// switch s to group s mod g, the smallest that fits. K_t / g is raised to a divisor of up_{t-1}, so that cables spread
+// evenly. Assumes that every unit is cabled for its full size. Source: Al-Fares et al., SIGCOMM 2008 (groups of the
+// core); the counts equal those of NVIDIA's SuperPOD reference architectures (RA-11333-001 table 3, RA-10207-001 table
+// 3).
 #pragma once
 
 #include <cstdint>

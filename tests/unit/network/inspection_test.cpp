@@ -83,10 +83,11 @@ TEST(Inspection, OfAPlacementIsOfItsDevices) {
 }
 
 TEST(Inspection, TellsWhatIsDownAndDegraded) {
-  const auto topology = with_conditions(
-      clos + "faults: [{vertex: spine 1}]\ndegraded: [{a: leaf 0, b: spine 0, share: 0.25}]\n"
-             "background: [{a: leaf 1, b: spine 2, share: 0.5}]\n",
-      16);
+  const auto topology =
+      with_conditions(clos +
+                          "faults: [{vertex: spine 1}]\ndegraded: [{a: leaf 0, b: spine 0, share: 0.25}]\n"
+                          "background: [{a: leaf 1, b: spine 2, share: 0.5}]\n",
+                      16);
   const Inspection found = inspect(*topology);
   EXPECT_EQ(of_name(found, "spine").count, 4);
   EXPECT_EQ(of_name(found, "spine").down, 1);

@@ -12,8 +12,7 @@
 namespace warploom {
 namespace {
 
-const std::string nodes =
-    "node: {gpus: 8, nvlink: {links: 18, rate: 25 GB/s}}\nnic: {count: 8, rate: 400 Gb/s}\n";
+const std::string nodes = "node: {gpus: 8, nvlink: {links: 18, rate: 25 GB/s}}\nnic: {count: 8, rate: 400 Gb/s}\n";
 
 std::string failure(const std::string& text, std::int64_t devices = 64) {
   try {
@@ -44,8 +43,7 @@ TEST(SwitchSizes, ARadixHoldsForTheTiersAboveIt) {
 
 // Rails of 8 + 8 ports: the spine over 16 units would need 1,152 ports a switch.
 TEST(SwitchSizes, MorePortsThanTheRadixIsAnErrorThatNamesTheTier) {
-  expect("kind: rail_fat_tree\n" + nodes +
-             "tiers: [{name: leaf, of: 8, switch: {radix: 16}}, {name: spine, of: 16}]\n",
+  expect("kind: rail_fat_tree\n" + nodes + "tiers: [{name: leaf, of: 8, switch: {radix: 16}}, {name: spine, of: 16}]\n",
          "a unit of tier `spine` needs 64 switches of 16 ports, but the 8 uplinks of each switch below reach 8");
   expect("kind: fat_tree\n" + nodes + "tiers: [{name: leaf, of: 8, switch: {radix: 64}}, {name: spine, of: 2}]\n",
          "a switch of tier `leaf` has 64 ports, but 64 cables down and 64 up");
@@ -55,10 +53,11 @@ TEST(SwitchSizes, UplinksOfAGivenRateMustBeWhole) {
   expect("kind: fat_tree\n" + nodes +
              "tiers: [{name: leaf, of: 1, oversubscription: 3, cable: {rate: 400 Gb/s}}, {name: spine, of: 2}]\n",
          "a switch of tier `leaf` comes to 2.667 uplinks of 50 GB/s");
-  EXPECT_EQ(failure("kind: fat_tree\n" + nodes +
-                    "tiers: [{name: leaf, of: 1, oversubscription: 2, cable: {rate: 800 Gb/s}}, {name: spine, of: 2}]\n",
-                    16),
-            "no error");
+  EXPECT_EQ(
+      failure("kind: fat_tree\n" + nodes +
+                  "tiers: [{name: leaf, of: 1, oversubscription: 2, cable: {rate: 800 Gb/s}}, {name: spine, of: 2}]\n",
+              16),
+      "no error");
 }
 
 TEST(SwitchSizes, TiersHaveNamesOfTheirOwn) {
