@@ -7,11 +7,12 @@
 // numbers of next vertices among which the ways that come there have been chosen so far (the least over where they come
 // from). Links are counted round the next vertices, parallel cables last, so that what comes down from a switch has
 // been told apart by its going up. Destinations that pass a switch are thus spread over its equal links within one, and
-// in fat trees of full bisection every shift permutation is free of collisions. The flow does not matter: all channels
-// of a pair, and all senders to a device, share one way. The tables are those of the whole fabric, whatever devices a
-// job has. Each destination's column is made when it is asked for. Assumes networks of levels; elsewhere it is as even
-// as the numbers fall. Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
-// life fat trees", CCIT report 776, 2010; OpenSM's `ftree` engine.
+// in fat trees of full bisection every shift permutation is free of collisions (where a switch has one neighbour in
+// each unit below it, over any number of cables; two flows may meet where it has several). The flow does not matter:
+// all channels of a pair, and all senders to a device, share one way. The tables are those of the whole fabric,
+// whatever devices a job has. Each destination's column is made when it is asked for. Assumes networks of levels;
+// elsewhere it is as even as the numbers fall. Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for
+// shift permutations on real life fat trees", CCIT report 776, 2010; OpenSM's `ftree` engine.
 #pragma once
 
 #include <cstdint>

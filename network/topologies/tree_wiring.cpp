@@ -195,7 +195,7 @@ void wire_up(NetworkBuilder& builder, const Level& lower, const TreeSize& below,
       for (std::int64_t s = 0; s < lower.switches; ++s) {
         const std::int64_t group = s % size.groups * in_group;
         // Where cables do not divide, the next switch goes on where this one ended.
-        const std::int64_t start = below.up % in_group == 0 ? 0 : (unit * lower.switches + s) * below.up;
+        const std::int64_t start = below.up % in_group == 0 ? 0 : (unit * lower.switches + s) / size.groups * below.up;
         for (std::int64_t i = 0; i < below.up; ++i)
           builder.connect(lower.at(plane, unit, s), upper.at(plane, unit / of, group + (start + i) % in_group), kind);
       }

@@ -105,7 +105,9 @@ TEST(StaticRouting, IsEvenOverThreeTiers) {
 TEST(StaticRouting, ShiftsOnAFatTreeOfFullBisectionDoNotCollide) {
   EXPECT_EQ(most_of_shifts(tree("{name: leaf, of: 4}, {name: spine, of: 4}", 16)->graph()), 1U);
   EXPECT_EQ(most_of_shifts(tree("{name: leaf, of: 8}, {name: spine, of: 4, switches: 4}", 32)->graph()), 1U);
-  EXPECT_EQ(most_of_shifts(tree("{name: leaf, of: 4}, {name: spine, of: 4}, {name: core, of: 4}", 64)->graph()), 1U);
+  // A core has one spine in each unit.
+  const std::string tiers = "{name: leaf, of: 4}, {name: spine, of: 4}, {name: core, of: 4, switches: 16}";
+  EXPECT_EQ(most_of_shifts(tree(tiers, 64)->graph()), 1U);
 }
 
 // Leaf r has the devices of rail r: eight apart in rank, neighbours in number. Shifts by whole nodes and by less.
