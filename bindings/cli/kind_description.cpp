@@ -48,7 +48,7 @@ std::vector<DerivedValue> keys_of(const std::string& table) {
     std::string value = without_ticks(cells[1]);
     if (!cells[3].empty()) value += ", " + without_ticks(cells[3]);
     const std::string usual = without_ticks(cells[2]);
-    if (!usual.empty()) value += usual.find(' ') == std::string::npos ? ", default " + usual : ", " + usual;
+    if (!usual.empty()) value += usual == "required" ? ", required" : ", default " + usual;
     keys.push_back({without_ticks(cells[0]), value, cells[4]});
   }
   return keys;
