@@ -62,7 +62,11 @@ void StaticRouter::number_destinations() {
     for (VertexId i = 0; i < group.count; ++i) places.emplace_back(attachment_of(group.first + i), group.first + i);
   }
   std::ranges::sort(places);
-  for (std::size_t q = 0; q < places.size(); ++q) number_of_[places[q].second] = static_cast<std::uint32_t>(q);
+  attachment_.assign(graph().vertex_count(), no_vertex);
+  for (std::size_t q = 0; q < places.size(); ++q) {
+    number_of_[places[q].second] = static_cast<std::uint32_t>(q);
+    attachment_[places[q].second] = places[q].first;
+  }
   seen_ = {};
 }
 
@@ -74,13 +78,17 @@ std::uint8_t StaticRouter::product_id(std::uint64_t product) {
   return static_cast<std::uint8_t>(products_.size() - 1);
 }
 
-// Round the next vertices: the first cable to each, then the second to each that has one, and so on.
-std::uint64_t StaticRouter::choose(std::uint64_t number, std::vector<EdgeId>& links) {
-  if (links.size() == 1) return 1;
+void StaticRouter::count_targets(const std::vector<EdgeId>& links) {
   targets_.clear();
   for (const EdgeId edge : links) {
     if (links_to_[graph().to(edge)]++ == 0) targets_.push_back(graph().to(edge));
   }
+}
+
+// Round the next vertices: the first cable to each, then the second to each that has one, and so on.
+void StaticRouter::choose(std::uint64_t number, std::vector<EdgeId>& links) {
+  if (links.size() < 2) return;
+  count_targets(links);
   std::uint64_t left = number % links.size();
   std::uint32_t round = 0;
   const auto has_cable = [&](VertexId target) { return links_to_[target] > round; };
@@ -103,11 +111,11 @@ std::uint64_t StaticRouter::choose(std::uint64_t number, std::vector<EdgeId>& li
     links.assign(1, edge);
     break;
   }
-  return targets_.size();
 }
 
 const StaticRouter::Column& StaticRouter::column(VertexId to) {
-  if (const auto known = columns_.find(to); known != columns_.end()) return known->second;
+  const VertexId attachment = attachment_[to];
+  if (const auto known = columns_.find(attachment); known != columns_.end()) return known->second;
   if ((columns_.size() + 1) * graph().vertex_count() > most_remembered) columns_.clear();
   // Farthest first, so that all that comes to a vertex has been chosen before.
   const auto& distance = distances(to);
@@ -122,7 +130,7 @@ const StaticRouter::Column& StaticRouter::column(VertexId to) {
   for (const VertexGroup& group : graph().groups()) {
     if (group.kind == VertexKind::device) std::fill_n(product.begin() + group.first, group.count, 1);
   }
-  Column& made = columns_[to];
+  Column& made = columns_[attachment];
   made.assign(graph().vertex_count(), 0);
   std::vector<EdgeId> links;
   for (auto ring = rings_.rbegin(); ring != rings_.rend(); ++ring) {
@@ -130,9 +138,11 @@ const StaticRouter::Column& StaticRouter::column(VertexId to) {
       if (product[at] == nothing_comes) continue;
       made[at] = product_id(product[at]);
       Router::next(at, to, links);
-      const std::uint64_t among = choose(number_of_[to] / products_[made[at]], links);
-      std::uint64_t& further = product[graph().to(links.front())];
-      further = std::min({further, product[at] * among, most_product});
+      count_targets(links);
+      for (const VertexId target : targets_) {
+        product[target] = std::min({product[target], product[at] * targets_.size(), most_product});
+        links_to_[target] = 0;
+      }
     }
   }
   return made;

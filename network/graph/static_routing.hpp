@@ -34,13 +34,17 @@ class StaticRouter final : public Router {
 
   void number_destinations();
   VertexId attachment_of(VertexId device);
+  // Of all destinations at one attachment, whose numbers alone differ.
   const Column& column(VertexId to);
-  // Leaves one of the links; returns among how many vertices it has been chosen.
-  std::uint64_t choose(std::uint64_t number, std::vector<EdgeId>& links);
+  // Leaves one of the links.
+  void choose(std::uint64_t number, std::vector<EdgeId>& links);
+  // Next vertices, into targets_ and links_to_; the caller clears the latter.
+  void count_targets(const std::vector<EdgeId>& links);
   std::uint8_t product_id(std::uint64_t product);
 
-  std::vector<std::uint32_t> number_of_;  // of a device, by vertex; else no number
-  std::unordered_map<VertexId, Column> columns_;
+  std::vector<std::uint32_t> number_of_;          // of a device, by vertex; else no number
+  std::vector<VertexId> attachment_;              // of a device, by vertex
+  std::unordered_map<VertexId, Column> columns_;  // by attachment
   std::vector<std::uint64_t> products_{1};
   // Scratch: the next vertices of a choice, and how many links lead to each.
   std::vector<VertexId> targets_;
