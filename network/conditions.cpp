@@ -22,6 +22,9 @@ namespace warploom {
 
 namespace {
 
+// More than any way over switches and hosts, so that devices relay only where no other way is left.
+constexpr int relay_cost = 64;
+
 constexpr std::array condition_keys{"faults", "degraded", "background", "placement", "routing"};
 
 bool is_between(const GraphLink& link, std::pair<VertexId, VertexId> a, std::pair<VertexId, VertexId> b) {
@@ -131,6 +134,7 @@ std::string folder_of(const ConfigValue& value) {
   return std::filesystem::path(value.origin().file()).parent_path().string();
 }
 
+// `devices` 0: all, or those of the placement.
 std::shared_ptr<const Topology> with_conditions(std::shared_ptr<const Topology> base, const Conditions& conditions,
                                                 const ConfigValue& network, std::int64_t devices,
                                                 Diagnostics& diagnostics) {
@@ -149,6 +153,7 @@ std::shared_ptr<const Topology> with_conditions(std::shared_ptr<const Topology> 
     const ConfigValue at = network.find("placement").value_or(network);
     try {
       const auto order = placed(*conditions.placement, base->cluster_size(), base->node_size(), folder_of(at));
+      if (devices == 0) devices = static_cast<std::int64_t>(order.size());
       if (static_cast<std::int64_t>(order.size()) < devices)
         throw UserError(fmt::format("the job uses {} devices, the placement has {}", devices, order.size()));
       std::vector<VertexId> vertices;
@@ -159,6 +164,8 @@ std::shared_ptr<const Topology> with_conditions(std::shared_ptr<const Topology> 
     }
   }
   if (diagnostics.error_count() != before) return nullptr;
+  if (devices == 0) devices = base->cluster_size();
+  if (!conditions.faults.empty()) made.graph.set_relay_cost(relay_cost);
   made.routing = conditions.routing.value_or(base->routing());
   made.router = [base, policy = made.routing.policy](const NetworkGraph& graph) {
     return router_of(policy, *base, graph);
@@ -205,6 +212,7 @@ std::shared_ptr<const Topology> make_topology(const ConfigValue& network, std::i
     const std::int64_t wanted = devices == 0 ? topology->cluster_size() : devices;
     topology = registry.make(bare, diagnostics, conditions.any() ? topology->cluster_size() : wanted);
     if (!conditions.any()) return topology;
+    if (devices == 0) return with_conditions(std::move(topology), conditions, network, 0, diagnostics);
     if (wanted < 1 || wanted > topology->cluster_size()) registry.make(bare, diagnostics, wanted);  // says so
     if (diagnostics.error_count() != before) return nullptr;
     return with_conditions(std::move(topology), conditions, network, wanted, diagnostics);

@@ -3,7 +3,9 @@
 // routed.
 //
 // Equations: a link's rate x the share that is left (0: down; ways lead around it), x (1 - background). A network with
-// conditions is its graph: it no longer folds by tiers. Background does not change ways.
+// conditions is its graph: it no longer folds by tiers. Background does not change ways. Where a fault leaves a device
+// no way of switches (its card or its leaf is down), it goes through devices beside it and out over their cards,
+// evenly, as NCCL does by PXN or over another card; devices elsewhere keep their ways.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +71,8 @@ struct Conditions {
   }
 };
 
-// The topology of a `network:` value with its conditions; all devices for `devices` 0. Null after a mistake, which goes
+// The topology of a `network:` value with its conditions; all devices (of the placement, if there is one) for
+// `devices` 0. Null after a mistake, which goes
 // to the diagnostics.
 std::shared_ptr<const Topology> make_topology(const ConfigValue& network, std::int64_t devices,
                                               Diagnostics& diagnostics);

@@ -22,23 +22,30 @@ std::string_view name_in(Enum value) {
   return "?";
 }
 
-std::vector<VertexCount> count_vertices(const NetworkGraph& graph) {
+std::vector<VertexCount> count_vertices(const NetworkGraph& graph, const GraphPart& part) {
   std::vector<std::int64_t> ports(graph.vertex_count());
-  for (const GraphLink& link : graph.links()) {
-    ports[link.a] += link.width;
-    ports[link.b] += link.width;
+  std::vector<bool> is_up(graph.vertex_count(), false);
+  for (std::size_t i = 0; i < graph.links().size(); ++i) {
+    const GraphLink& link = graph.links()[i];
+    for (const VertexId end : {link.a, link.b}) {
+      if (part.links[i]) ports[end] += link.width;
+      if (link.health > 0) is_up[end] = true;
+    }
   }
   std::vector<VertexCount> counts;
   for (const VertexGroup& group : graph.groups()) {
-    if (group.count == 0) continue;
     VertexCount one;
     one.name = group.name;
     one.kind = group.kind;
-    one.count = group.count;
-    one.chips = std::int64_t{group.count} * group.chips;
-    const auto first = ports.begin() + group.first;
-    one.least_ports = *std::min_element(first, first + group.count);
-    one.most_ports = *std::max_element(first, first + group.count);
+    for (VertexId v = group.first; v < group.first + group.count; ++v) {
+      if (!part.vertices[v]) continue;
+      one.least_ports = one.count == 0 ? ports[v] : std::min(one.least_ports, ports[v]);
+      one.most_ports = std::max(one.most_ports, ports[v]);
+      ++one.count;
+      if (ports[v] > 0 && !is_up[v]) ++one.down;
+    }
+    if (one.count == 0) continue;
+    one.chips = one.count * group.chips;
     one.radix = group.radix * group.chips;
     one.power = group.power * static_cast<double>(one.chips);
     one.price = group.price * static_cast<double>(one.chips);
@@ -47,7 +54,8 @@ std::vector<VertexCount> count_vertices(const NetworkGraph& graph) {
   return counts;
 }
 
-std::vector<CableCount> count_cables(const NetworkGraph& graph) {
+std::vector<CableCount> count_cables(const NetworkGraph& graph, const GraphPart& part,
+                                     const std::vector<double>& background) {
   std::vector<CableCount> counts;
   for (const LinkKind& kind : graph.kinds()) {
     CableCount one;
@@ -59,9 +67,19 @@ std::vector<CableCount> count_cables(const NetworkGraph& graph) {
     one.latency = kind.latency;
     counts.push_back(std::move(one));
   }
-  for (const GraphLink& link : graph.links()) {
-    counts[link.kind].count += link.width;
-    if (link.health <= 0) counts[link.kind].down += link.width;
+  for (std::size_t i = 0; i < graph.links().size(); ++i) {
+    if (!part.links[i]) continue;
+    const GraphLink& link = graph.links()[i];
+    CableCount& one = counts[link.kind];
+    one.count += link.width;
+    if (link.health <= 0) one.down += link.width;
+    if (link.health > 0 && link.health < 1) {
+      one.degraded += link.width;
+      one.least_share = std::min(one.least_share, static_cast<double>(link.health));
+    }
+    const double taken = background.empty() ? 0 : std::max(background[2 * i], background[2 * i + 1]);
+    if (taken > 0) one.busy += link.width;
+    one.background = std::max(one.background, taken);
   }
   for (std::size_t k = 0; k < counts.size(); ++k) {
     CableCount& one = counts[k];
@@ -71,6 +89,45 @@ std::vector<CableCount> count_cables(const NetworkGraph& graph) {
   }
   std::erase_if(counts, [](const CableCount& one) { return one.count == 0; });
   return counts;
+}
+
+// What the devices in use can send out of their nodes at once, or where nothing is outside into them: links of their
+// cards that lead to no device and no host, else their own.
+Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part) {
+  const auto kind_of = [&graph](VertexId v) { return graph.group_of(v).kind; };
+  Bandwidth cards{0};
+  Bandwidth ports{0};
+  for (std::size_t i = 0; i < graph.links().size(); ++i) {
+    const GraphLink& link = graph.links()[i];
+    if (!part.links[i] || graph.kinds()[link.kind].protocol == LinkProtocol::pcie) continue;
+    const Bandwidth rate = graph.kinds()[link.kind].rate * link.width * static_cast<double>(link.health);
+    for (const VertexId end : {link.a, link.b}) {
+      if (kind_of(end) == VertexKind::card) cards = cards + rate;
+      if (kind_of(end) == VertexKind::device) ports = ports + rate;
+    }
+  }
+  return cards.value() > 0 ? cards : ports;
+}
+
+// Switches that no file gives a radix, and what latencies are missing.
+std::vector<std::string> notes_of(const Inspection& found) {
+  std::vector<std::string> notes;
+  const auto is_tier = [](const std::string& name) {
+    return !name.ends_with("nvswitch") && !name.ends_with("pcie switch") && !name.ends_with("gateway");
+  };
+  for (const VertexCount& one : found.vertices) {
+    if (one.kind != VertexKind::network_switch || one.radix > 0 || !is_tier(one.name)) continue;
+    notes.push_back(one.name +
+                    ": no radix is given, so that its switches have as many ports as their cables need "
+                    "(`switch: {radix: 64}` builds it of real ones)");
+  }
+  bool is_missing = false;
+  for (const CableCount& one : found.cables) is_missing = is_missing || one.latency == Time::zero();
+  if (is_missing)
+    notes.emplace_back(
+        "latencies that are not given are part of the library's latency a hop (configs/libraries), and count for "
+        "nothing here");
+  return notes;
 }
 
 std::vector<Reach> reach_of(const Topology& topology, const NetworkGraph& graph, Router& router) {
@@ -103,6 +160,13 @@ std::int64_t Inspection::switches() const {
   return sum;
 }
 
+std::int64_t Inspection::switches_down() const {
+  std::int64_t sum = 0;
+  for (const VertexCount& one : vertices)
+    sum += one.kind == VertexKind::network_switch ? one.down * one.chips / one.count : 0;
+  return sum;
+}
+
 std::int64_t Inspection::optics() const {
   std::int64_t sum = 0;
   for (const CableCount& one : cables) sum += one.optics;
@@ -123,23 +187,27 @@ double Inspection::price() const {
   return sum;
 }
 
-Inspection inspect(const Topology& topology) {
-  const NetworkGraph graph = topology.graph();
+InspectedNetwork inspect_network(const Topology& topology) {
+  InspectedNetwork made;
+  made.graph = topology.graph();
+  const NetworkGraph& graph = made.graph;
   const auto router = topology.router(graph);
-  Inspection found;
+  Inspection& found = made.counts;
   found.kind = topology.kind();
   found.devices = topology.device_count();
   found.cluster_size = topology.cluster_size();
   found.node_size = topology.node_size();
-  found.vertices = count_vertices(graph);
-  found.cables = count_cables(graph);
+  made.part = found.is_part() ? used_part_of(graph, *router) : whole_of(graph);
+  found.vertices = count_vertices(graph, made.part);
+  found.cables = count_cables(graph, made.part, topology.background());
   found.port = topology.port();
   found.card = topology.card();
-  found.injection = topology.injection();
-  found.bisection = topology.bisection();
-  found.diameter = topology.diameter();
+  found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();
+  found.bisection = found.is_part() ? bisection_of(graph, *router) : topology.bisection();
+  found.diameter = found.is_part() ? diameter_of(graph, *router) : topology.diameter();
   found.reach = reach_of(topology, graph, *router);
-  return found;
+  found.notes = notes_of(found);
+  return made;
 }
 
 }  // namespace warploom

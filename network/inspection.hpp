@@ -4,13 +4,16 @@
 // Equations: an optical cable has two transceivers; power and price are those of switches and cables as far as their
 // files give them. Ports used: of one switch, cables of all its links (of a switch of several chips, of all of them
 // together). Latencies: of the shortest way from device 0 to the first, last and farthest of the devices that it meets
-// at as many links.
+// at as many links, as far as links have one. All is of the devices that the job uses (of all where it uses all): for
+// fewer, what their ways lead over and the inside of their nodes (graph/part.hpp), and injection, bisection and
+// diameter among them alone, measured.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "network/graph/part.hpp"
 #include "network/topology.hpp"
 
 namespace warploom {
@@ -19,6 +22,7 @@ struct VertexCount {
   std::string name;
   VertexKind kind = VertexKind::network_switch;
   std::int64_t count = 0;
+  std::int64_t down = 0;   // that no link reaches any more
   std::int64_t chips = 0;  // in all of them
   std::int64_t least_ports = 0;
   std::int64_t most_ports = 0;
@@ -32,9 +36,13 @@ struct CableCount {
   LinkMedium medium = LinkMedium::optic;
   LinkProtocol protocol = LinkProtocol::infiniband;
   std::int64_t count = 0;
-  std::int64_t down = 0;    // that carry nothing
-  std::int64_t optics = 0;  // transceivers
-  Bandwidth rate{0};        // of one, one way, as the data sheet says it
+  std::int64_t down = 0;  // that carry nothing
+  std::int64_t degraded = 0;
+  double least_share = 1.0;  // of its rate that any of the degraded has left
+  std::int64_t busy = 0;     // of which others take a share
+  double background = 0;     // the largest such share
+  std::int64_t optics = 0;   // transceivers
+  Bandwidth rate{0};         // of one, one way, as the data sheet says it
   double efficiency = 1.0;
   Time latency;
   Power power{0};
@@ -62,14 +70,25 @@ struct Inspection {
   Bandwidth bisection{0};
   int diameter = 0;
   std::vector<Reach> reach;
+  std::vector<std::string> notes;  // what a reader should know of these numbers
 
+  bool is_part() const { return devices < cluster_size; }
   std::int64_t switches() const;  // chips in all
+  std::int64_t switches_down() const;
   std::int64_t optics() const;
   Power power() const;
   double price() const;
 };
 
-Inspection inspect(const Topology& topology);
+// With the network as it is written out and what of it the job uses, for its picture.
+struct InspectedNetwork {
+  Inspection counts;
+  NetworkGraph graph;
+  GraphPart part;
+};
+
+InspectedNetwork inspect_network(const Topology& topology);
+inline Inspection inspect(const Topology& topology) { return inspect_network(topology).counts; }
 
 std::string_view name(VertexKind kind);
 std::string_view name(LinkMedium medium);

@@ -83,6 +83,7 @@ std::vector<CatalogueKind> catalogue_kinds() {
   return {{"experiments", "ready to run"},
           {"models", "Hugging Face config.json files"},
           {"clusters", "devices and the network between them"},
+          {"examples", "small clusters to copy, one a kind of network"},
           {"devices", "accelerators"},
           {"architectures", "constants that the devices of a generation share"},
           {"fabrics", "switches inside a node or rack"},

@@ -8,6 +8,7 @@
 
 #include "bindings/cli/catalogue.hpp"
 #include "bindings/cli/command.hpp"
+#include "bindings/cli/kind_description.hpp"
 #include "bindings/report/description.hpp"
 #include "bindings/report/model_description.hpp"
 #include "hw_models/kernels.hpp"
@@ -69,7 +70,7 @@ std::optional<std::string> model_path(const std::string& name, const Library& li
 std::optional<Description> implementation(const std::string& name) {
   for (const KernelFamily* family : kernel_families()) {
     if (family->name() != name) continue;
-    Description description{name, "kernel family: " + std::string(family->meaning()), {}, {}};
+    Description description{name, "kernel family: " + std::string(family->meaning()), {}, {}, {}, {}};
     for (const KernelParameter& parameter : family->parameters()) {
       const std::string usual = parameter.usual ? std::to_string(*parameter.usual) : "must be given";
       description.derived.push_back({std::string(parameter.name), usual, std::string(parameter.meaning)});
@@ -82,7 +83,7 @@ std::optional<Description> implementation(const std::string& name) {
   for (const CatalogueKind& kind : catalogue_kinds()) {
     if (!is_implementation(kind.name)) continue;
     for (const CatalogueEntry& entry : catalogue(kind.name)) {
-      if (entry.name == name) return Description{name, fmt::format("{}: {}", kind.name, entry.meaning), {}, {}};
+      if (entry.name == name) return Description{name, fmt::format("{}: {}", kind.name, entry.meaning), {}, {}, {}, {}};
     }
   }
   return std::nullopt;
@@ -93,6 +94,7 @@ Description description_of(const DescribeArguments& arguments) {
   const DeviceLookup devices;
   const Library& library = devices.library();
   if (!is_file(name) && library.find(name).empty()) {
+    if (const auto found = describe_topology(name, library)) return *found;
     if (const auto found = implementation(name)) return *found;
   }
   if (const auto model = model_path(name, library)) return describe_model(name, read_hugging_face(*model));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warploom inspect CLUSTER`: what its network is made of, what it can do, and its picture.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "bindings/cli/command.hpp"
 #include "bindings/cli/graphviz.hpp"
@@ -15,7 +18,7 @@ namespace {
 
 struct InspectArguments {
   std::string cluster;
-  std::int64_t gpus = 0;
+  std::optional<std::int64_t> gpus;
   std::string svg;
   std::string dot;
   std::vector<std::string> overrides;
@@ -32,10 +35,15 @@ void write_file(const std::string& path, const std::string& text) {
 void inspect_cluster(const InspectArguments& arguments, Session& session) {
   if (arguments.cluster.empty())
     throw UserError("`warploom inspect` needs a cluster", "such as `dgx_h100`; `warploom list clusters` shows all");
-  FoundTopology found = load_topology(arguments.cluster, arguments.gpus, arguments.overrides);
-  const NetworkReport report{found.name, inspect(*found.topology)};
+  if (arguments.gpus && *arguments.gpus < 1) {
+    throw UserError(fmt::format("`--gpus`: expected at least 1 device, got {}", *arguments.gpus),
+                    "leave it out for all devices of the cluster");
+  }
+  const FoundTopology found = load_topology(arguments.cluster, arguments.gpus.value_or(0), arguments.overrides);
+  const InspectedNetwork network = inspect_network(*found.topology);
+  const NetworkReport report{found.name, network.counts};
   if (!arguments.svg.empty() || !arguments.dot.empty()) {
-    const Picture picture = draw(found.name, found.topology->graph());
+    const Picture picture = draw(found.name, network.graph, network.part);
     if (!arguments.dot.empty()) write_file(arguments.dot, picture.dot);
     if (!arguments.svg.empty()) render_svg(picture.is_layered ? "dot" : "sfdp", picture.dot, arguments.svg);
   }
@@ -53,7 +61,7 @@ void add_inspect(CLI::App& root, Action& action) {
   command->add_option("CLUSTER", arguments->cluster, "a cluster of the library, or a file")->type_name(cluster_label);
   add_integer(
       command, "--gpus", [arguments](std::int64_t value) { arguments->gpus = value; },
-      "only the network of so many devices, from the first on; default: all");
+      "only what so many devices use, from the first on; default: all, or those of the placement");
   command->add_option("--svg", arguments->svg, "draw it, by Graphviz, as an SVG file")->type_name(file_label);
   command->add_option("--dot", arguments->dot, "write the picture in Graphviz's language")->type_name(file_label);
   add_overrides(command, arguments->overrides);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "sim/play/text_table.hpp"
 
@@ -56,6 +57,11 @@ std::string to_text(const Description& description) {
                                     : fmt::format("{}   ({})", note.comment, note.origin.line_to_string())});
   }
   if (any) text += "\n" + table.to_string();
+  if (!description.example.empty()) {
+    text += fmt::format("\n  An example, `{}`:\n\n", description.example_name);
+    std::istringstream lines(description.example);
+    for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "    " + line + "\n";
+  }
   return text;
 }
 
@@ -78,6 +84,8 @@ std::string to_json(const Description& description) {
                               {"source", note.comment},
                               {"origin", note.origin.to_string()}});
   }
+  if (!description.example.empty())
+    json["example"] = {{"name", description.example_name}, {"text", description.example}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

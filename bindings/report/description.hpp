@@ -20,6 +20,8 @@ struct Description {
   std::string meaning;
   std::vector<ValueNote> notes;
   std::vector<DerivedValue> derived;
+  std::string example;       // a file to copy; empty: none
+  std::string example_name;  // by which the library knows it: `examples/torus_16`
 };
 
 std::string to_text(const Description& description);

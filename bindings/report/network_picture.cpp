@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "bindings/report/network_report.hpp"
 #include "network/graph/quotient.hpp"
@@ -55,24 +56,33 @@ const char* color_of(LinkMedium medium) {
   return "#000000";
 }
 
-std::string vertex_line(const NetworkGraph& graph, const QuotientVertex& vertex, std::size_t id) {
+constexpr const char* down_fill = "#f4f4f4";
+constexpr const char* down_line = ", color=\"#c03030\", fontcolor=\"#c03030\", style=\"filled,rounded,dashed\"";
+
+std::string vertex_line(const NetworkGraph& graph, const QuotientVertex& vertex, std::size_t id, bool is_down) {
   const VertexGroup& group = graph.group_of(vertex.sample);
   const Look look = look_of(group.kind);
   std::string label = vertex.count == 1 ? graph.name(vertex.sample) : fmt::format("{} x {}", group.name, vertex.count);
   if (group.chips > 1) label += fmt::format("\\n{} chips each", group.chips);
-  return fmt::format(
-      "  v{} [label=\"{}\", shape={}, fillcolor=\"{}\"{}];\n", id,
-      group.chips > 1 ? escaped(label.substr(0, label.find("\\n"))) + label.substr(label.find("\\n")) : escaped(label),
-      look.shape, look.fill, vertex.count > 1 ? ", peripheries=2" : "");
+  std::string shown =
+      group.chips > 1 ? escaped(label.substr(0, label.find("\\n"))) + label.substr(label.find("\\n")) : escaped(label);
+  if (is_down) shown += "\\ndown";
+  return fmt::format("  v{} [label=\"{}\", shape={}, fillcolor=\"{}\"{}{}];\n", id, shown, look.shape,
+                     is_down ? down_fill : look.fill, is_down ? down_line : "",
+                     vertex.count > 1 ? ", peripheries=2" : "");
 }
 
 std::string link_line(const NetworkGraph& graph, const QuotientLink& link, bool has_label) {
   const LinkKind& kind = graph.kinds()[link.kind];
+  const bool is_sound = link.health >= 1;
   std::string label;
-  if (has_label)
+  if (has_label || !is_sound)
     label = fmt::format("{}{}", link.count > 1 ? fmt::format("{} x ", link.count) : "", to_string(kind.rate));
-  return fmt::format("  v{} -- v{} [color=\"{}\", label=\"{}\", fontcolor=\"{}\"{}];\n", link.a, link.b,
-                     color_of(kind.medium), label, color_of(kind.medium),
+  if (link.health <= 0) label += " down";
+  if (link.health > 0 && !is_sound) label += fmt::format(" at {:.3g}%", 100 * link.health);
+  const char* color = is_sound ? color_of(kind.medium) : link.health <= 0 ? "#c03030" : "#d07000";
+  return fmt::format("  v{} -- v{} [color=\"{}\", label=\"{}\", fontcolor=\"{}\"{}];\n", link.a, link.b, color, label,
+                     color,
                      link.health <= 0  ? ", style=dotted"
                      : link.health < 1 ? ", style=dashed"
                                        : "");
@@ -99,25 +109,92 @@ bool has_layers(const NetworkGraph& graph) {
   });
 }
 
+// What HTML-like labels must not take for their own.
+std::string html(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c == '\n' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+// Of the kinds of boxes and lines that there are.
+std::string legend(const NetworkGraph& graph, const Quotient& quotient, bool has_down) {
+  std::string cells;
+  std::set<VertexKind> kinds;
+  for (const QuotientVertex& vertex : quotient.vertices) kinds.insert(graph.group_of(vertex.sample).kind);
+  for (const VertexKind kind : kinds)
+    cells += fmt::format("<td bgcolor=\"{}\">{}</td>", look_of(kind).fill, name(kind));
+  if (has_down) cells += fmt::format("<td bgcolor=\"{}\"><font color=\"#c03030\">down</font></td>", down_fill);
+  std::set<LinkMedium> media;
+  bool is_degraded = false;
+  bool is_down = false;
+  for (const QuotientLink& link : quotient.links) {
+    media.insert(graph.kinds()[link.kind].medium);
+    is_down = is_down || link.health <= 0;
+    is_degraded = is_degraded || (link.health > 0 && link.health < 1);
+  }
+  for (const LinkMedium medium : media)
+    cells += fmt::format("<td><font color=\"{}\">\u2014 {}</font></td>", color_of(medium), name(medium));
+  if (is_degraded) cells += "<td><font color=\"#d07000\">- - degraded link</font></td>";
+  if (is_down) cells += "<td><font color=\"#c03030\">\u00b7\u00b7\u00b7 link that is down</font></td>";
+  if (!quotient.is_whole) cells += "<td>double frame: several alike</td>";
+  return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"6\" cellpadding=\"3\"><tr>{}</tr></table>",
+                     cells);
+}
+
+// Title, what a box stands for, legend.
+std::string heading(const std::string& title, const NetworkGraph& graph, const Quotient& quotient, bool has_down) {
+  std::string rows = fmt::format("<tr><td><font point-size=\"16\">{}</font></td></tr>", html(title));
+  if (!quotient.is_whole) {
+    rows += quotient.is_from_device
+                ? fmt::format("<tr><td>as {} sees it: what looks alike from there is one box</td></tr>",
+                              html(graph.name(graph.device(0))))
+                : "<tr><td>what looks alike is one box</td></tr>";
+  }
+  return fmt::format("<<table border=\"0\" cellspacing=\"0\">{}<tr><td>{}</td></tr></table>>", rows,
+                     legend(graph, quotient, has_down));
+}
+
+// Of a class: none of its links is up, but there are some.
+std::vector<bool> classes_down(const Quotient& quotient) {
+  std::vector<int> links(quotient.vertices.size(), 0);
+  std::vector<bool> is_up(quotient.vertices.size(), false);
+  for (const QuotientLink& link : quotient.links) {
+    for (const std::size_t end : {link.a, link.b}) {
+      ++links[end];
+      if (link.health > 0) is_up[end] = true;
+    }
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) is_up[i] = links[i] > 0 && !is_up[i];
+  return is_up;
+}
+
 }  // namespace
 
-Picture draw(const std::string& title, const NetworkGraph& graph) {
-  const Quotient quotient = quotient_of(graph);
+Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part) {
+  const Quotient quotient = quotient_of(graph, part);
+  const std::vector<bool> is_down = classes_down(quotient);
   Picture picture;
   picture.is_layered = has_layers(graph);
-  std::string note = title;
-  if (!quotient.is_whole)
-    note += quotient.is_from_device ? "\\nas device 0 sees it: what looks alike from there is one box"
-                                    : "\\nwhat looks alike is one box";
   std::string& dot = picture.dot;
-  const std::string first_line = escaped(title) + note.substr(title.size());
+  const bool has_down = std::ranges::find(is_down, true) != is_down.end();
   dot = fmt::format(
-      "graph network {{\n  graph [label=\"{}\", labelloc=t, rankdir=BT, splines={}, ranksep=0.9, nodesep=0.3, "
-      "overlap=prism, K=1.2, sep=\"+12\", fontname=\"Helvetica\", fontsize=16];\n  node [style=\"filled,rounded\", "
+      "graph network {{\n  graph [label={}, labelloc=t, rankdir=BT, splines={}, ranksep=0.9, nodesep=0.3, "
+      "overlap=prism, K=1.2, sep=\"+12\", fontname=\"Helvetica\", fontsize=11];\n  node [style=\"filled,rounded\", "
       "fontname=\"Helvetica\", "
       "fontsize=11, color=\"#555555\"];\n  edge [fontname=\"Helvetica\", fontsize=9];\n",
-      first_line, picture.is_layered ? "true" : "line");
-  for (std::size_t i = 0; i < quotient.vertices.size(); ++i) dot += vertex_line(graph, quotient.vertices[i], i);
+      heading(title, graph, quotient, has_down), picture.is_layered ? "true" : "line");
+  for (std::size_t i = 0; i < quotient.vertices.size(); ++i)
+    dot += vertex_line(graph, quotient.vertices[i], i, is_down[i]);
   if (picture.is_layered) {
     for (const auto& [name, members] : by_group(graph, quotient)) {
       if (members.size() < 2) continue;

@@ -19,12 +19,17 @@ constexpr int schema = 1;
 std::string dollars(double price) { return price > 0 ? fmt::format("${:.0f}", price) : "-"; }
 std::string watts(Power power) { return power.value() > 0 ? to_string(power) : "-"; }
 
+std::string time_or_not(Time time) { return time > Time::zero() ? to_string(time) : "not given"; }
+std::string with_down(std::int64_t count, std::int64_t down) {
+  return down > 0 ? fmt::format("{} ({} down)", count, down) : fmt::format("{}", count);
+}
+
 std::string vertices_in_words(const Inspection& found) {
   TextTable table({"", "count", "chips", "ports used", "radix", "power", "price"});
   for (const VertexCount& one : found.vertices) {
     const bool is_switch = one.kind == VertexKind::network_switch;
     table.add({fmt::format("{}{}", one.name, one.name == name(one.kind) ? "" : fmt::format(" ({})", name(one.kind))),
-               fmt::format("{}", one.count), is_switch ? fmt::format("{}", one.chips) : "-",
+               with_down(one.count, one.down), is_switch ? fmt::format("{}", one.chips) : "-",
                one.least_ports == one.most_ports ? fmt::format("{}", one.most_ports)
                                                  : fmt::format("{} to {}", one.least_ports, one.most_ports),
                one.radix > 0 ? fmt::format("{}", one.radix) : "-", watts(one.power), dollars(one.price)});
@@ -37,24 +42,42 @@ std::string cables_in_words(const Inspection& found) {
   table.align_left(3);
   table.align_left(4);
   for (const CableCount& one : found.cables) {
-    table.add({one.name, one.down > 0 ? fmt::format("{} ({} down)", one.count, one.down) : fmt::format("{}", one.count),
-               one.optics > 0 ? fmt::format("{}", one.optics) : "-", std::string(name(one.medium)),
-               std::string(name(one.protocol)), to_string(one.rate), to_string(one.rate * one.efficiency),
-               to_string(one.latency), watts(one.power), dollars(one.price)});
+    table.add({one.name, with_down(one.count, one.down), one.optics > 0 ? fmt::format("{}", one.optics) : "-",
+               std::string(name(one.medium)), std::string(name(one.protocol)), to_string(one.rate),
+               to_string(one.rate * one.efficiency), time_or_not(one.latency), watts(one.power), dollars(one.price)});
   }
   return table.to_string();
+}
+
+// Faults, degraded links, load of others: what is not as it should be.
+std::string conditions_in_words(const Inspection& found) {
+  std::string text;
+  for (const VertexCount& one : found.vertices) {
+    if (one.down > 0) text += fmt::format("  {}: {} of {} down\n", one.name, one.down, one.count);
+  }
+  for (const CableCount& one : found.cables) {
+    if (one.down > 0) text += fmt::format("  {}: {} of {} cables down\n", one.name, one.down, one.count);
+    if (one.degraded > 0)
+      text += fmt::format("  {}: {} of {} cables degraded, to {:.3g}% of their rate at least\n", one.name, one.degraded,
+                          one.count, 100 * one.least_share);
+    if (one.busy > 0)
+      text += fmt::format("  {}: others take up to {:.3g}% of {} of {} cables\n", one.name, 100 * one.background,
+                          one.busy, one.count);
+  }
+  return text;
 }
 
 std::string reach_in_words(const Inspection& found) {
   TextTable table({"from device 0 over", "devices", "latency"});
   for (const Reach& one : found.reach) {
     table.add({fmt::format("{} link{}", one.links, one.links == 1 ? "" : "s"), fmt::format("{}", one.devices),
-               one.least == one.most ? to_string(one.most)
-                                     : fmt::format("{} to {}", to_string(one.least), to_string(one.most))});
+               one.least == one.most ? time_or_not(one.most)
+                                     : fmt::format("{} to {}", time_or_not(one.least), to_string(one.most))});
   }
   return table.to_string();
 }
 
+Json time_or_null(Time time) { return time > Time::zero() ? Json(time.microseconds()) : Json(nullptr); }
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
 }  // namespace
@@ -66,7 +89,8 @@ std::string to_text(const NetworkReport& report) {
   const std::int64_t nodes = (found.devices + found.node_size - 1) / found.node_size;
   table.add({"devices", fmt::format("{} of {} in {} node{} of {}", found.devices, found.cluster_size, nodes,
                                     nodes == 1 ? "" : "s", found.node_size)});
-  table.add({"switch chips", fmt::format("{}", found.switches())});
+  if (found.is_part()) table.add({"below", "what the ways among these devices use, and their nodes"});
+  table.add({"switch chips", with_down(found.switches(), found.switches_down())});
   table.add({"optics", fmt::format("{}", found.optics())});
   table.add({"a device's port", found.port.value() > 0 ? to_string(found.port) + " of payload" : "-"});
   table.add({"a device's card", found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
@@ -80,7 +104,10 @@ std::string to_text(const NetworkReport& report) {
   if (found.price() > 0) table.add({"price", dollars(found.price()) + ", where it is given"});
   std::string text = fmt::format("Network of {} ({})\n", report.cluster, found.kind) + table.lines();
   text += "\n" + vertices_in_words(found) + "\n" + cables_in_words(found);
+  if (const std::string conditions = conditions_in_words(found); !conditions.empty()) text += "\n" + conditions;
   if (!found.reach.empty()) text += "\n" + reach_in_words(found);
+  if (!found.notes.empty()) text += "\n";
+  for (const std::string& note : found.notes) text += "  note: " + note + "\n";
   return text;
 }
 
@@ -93,7 +120,9 @@ std::string to_json(const NetworkReport& report) {
   json["devices"] = found.devices;
   json["cluster_size"] = found.cluster_size;
   json["node_size"] = found.node_size;
+  json["is_part"] = found.is_part();
   json["switch_chips"] = found.switches();
+  json["switch_chips_down"] = found.switches_down();
   json["optics"] = found.optics();
   json["port_gb_per_s"] = found.port.value() / 1e9;
   json["card_gb_per_s"] = found.card.value() / 1e9;
@@ -107,6 +136,7 @@ std::string to_json(const NetworkReport& report) {
     json["vertices"].push_back({{"name", one.name},
                                 {"kind", name(one.kind)},
                                 {"count", one.count},
+                                {"down", one.down},
                                 {"chips", one.chips},
                                 {"ports_used", {one.least_ports, one.most_ports}},
                                 {"radix", one.radix > 0 ? Json(one.radix) : Json(nullptr)},
@@ -118,12 +148,15 @@ std::string to_json(const NetworkReport& report) {
     json["cables"].push_back({{"name", one.name},
                               {"count", one.count},
                               {"down", one.down},
+                              {"degraded", one.degraded},
+                              {"least_share", one.least_share},
+                              {"background", one.background},
                               {"optics", one.optics},
                               {"medium", name(one.medium)},
                               {"protocol", name(one.protocol)},
                               {"rate_gb_per_s", one.rate.value() / 1e9},
                               {"payload_gb_per_s", (one.rate * one.efficiency).value() / 1e9},
-                              {"latency_us", one.latency.microseconds()},
+                              {"latency_us", time_or_null(one.latency)},
                               {"power_w", number_or_null(one.power.value())},
                               {"price_usd", number_or_null(one.price)}});
   }
@@ -131,8 +164,9 @@ std::string to_json(const NetworkReport& report) {
   for (const Reach& one : found.reach) {
     json["reach"].push_back({{"links", one.links},
                              {"devices", one.devices},
-                             {"latency_us", {one.least.microseconds(), one.most.microseconds()}}});
+                             {"latency_us", {time_or_null(one.least), time_or_null(one.most)}}});
   }
+  json["notes"] = found.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

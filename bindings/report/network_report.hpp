@@ -17,11 +17,12 @@ struct NetworkReport {
 std::string to_text(const NetworkReport& report);
 std::string to_json(const NetworkReport& report);
 
-// Devices below, roots above; what looks alike from device 0 is one box, "x 32".
+// Devices below, roots above; what looks alike from device 0 is one box, "x 32". With a legend of its colours and
+// lines.
 struct Picture {
   std::string dot;
   bool is_layered = true;  // for `dot`; else for `sfdp`
 };
-Picture draw(const std::string& title, const NetworkGraph& graph);
+Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part);
 
 }  // namespace warploom

@@ -23,9 +23,8 @@ void AllPathRouter::extend(VertexId to, int left, std::vector<EdgeId>& way, std:
   }
   for (const EdgeId edge : graph().out(at)) {
     const VertexId next = graph().to(edge);
-    const int rest = left - graph().kind(edge).cost;
+    const int rest = left - step_cost(edge, to);
     if (!reaches(next, to) || distance(next, to) > rest) continue;
-    if (next != to && !graph().group_of(next).forwards) continue;
     if (std::ranges::find(seen, next) != seen.end()) continue;
     way.push_back(edge);
     seen.push_back(next);

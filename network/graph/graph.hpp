@@ -74,6 +74,11 @@ class NetworkGraph {
   LinkIndex connect(VertexId a, VertexId b, std::uint16_t kind, std::uint16_t width = 1);
   // The share of its rate that a link has left; 0: down, and no path uses it.
   void set_health(LinkIndex link, double health);
+  // What passing on what is not theirs counts for at devices that do not forward; 0: they never do. For networks with
+  // faults: NCCL's PXN, and what it does for a device whose card is down (NVLink to one beside it, out over that
+  // one's).
+  void set_relay_cost(int cost) { relay_cost_ = cost; }
+  int relay_cost() const { return relay_cost_; }
   // Devices in the order of their ranks; without it the vertices of kind `device` in the order of their ids.
   void set_devices(std::vector<VertexId> devices);
   // Sorts the edges by vertex; before it nothing below may be asked. May be called again after changes. Throws
@@ -112,6 +117,7 @@ class NetworkGraph {
   std::vector<GraphLink> links_;
   std::vector<VertexId> devices_;
   std::size_t vertex_count_ = 0;
+  int relay_cost_ = 0;
   std::vector<std::uint32_t> first_out_;  // CSR
   std::vector<EdgeId> out_;
 };

@@ -73,7 +73,8 @@ std::vector<int> hops_to(const NetworkGraph& graph, Router& router, VertexId to)
     for (const EdgeId edge : graph.out(at)) {
       const VertexId before = graph.to(edge);
       if (!router.reaches(before, to)) continue;
-      if (router.distance(before, to) != router.distance(at, to) + graph.kind(edge).cost) continue;
+      // The way back over the same link.
+      if (router.distance(before, to) != router.distance(at, to) + router.step_cost(edge ^ 1U, to)) continue;
       hops[before] = std::min(hops[before], hops[at] + (counts(graph, edge) ? 1 : 0));
     }
   }

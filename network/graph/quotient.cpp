@@ -27,7 +27,8 @@ std::size_t number(const std::vector<std::uint64_t>& hashes, std::vector<std::ui
   return known.size();
 }
 
-std::vector<std::uint32_t> refine(const NetworkGraph& graph, bool from_device) {
+// What is no part of it is of any class.
+std::vector<std::uint32_t> refine(const NetworkGraph& graph, const GraphPart& part, bool from_device) {
   std::vector<std::uint64_t> hashes(graph.vertex_count());
   std::uint64_t group_number = 1;
   for (const VertexGroup& group : graph.groups()) {
@@ -38,7 +39,9 @@ std::vector<std::uint32_t> refine(const NetworkGraph& graph, bool from_device) {
   std::vector<std::uint32_t> colors;
   for (std::size_t count = number(hashes, colors);;) {
     for (std::size_t v = 0; v < hashes.size(); ++v) hashes[v] = mix(colors[v] + 0x9E3779B97F4A7C15ULL);
-    for (const GraphLink& link : graph.links()) {
+    for (std::size_t i = 0; i < graph.links().size(); ++i) {
+      if (!part.links[i]) continue;
+      const GraphLink& link = graph.links()[i];
       const auto health = static_cast<std::uint64_t>(static_cast<double>(link.health) * 1e6);
       const std::uint64_t what = mix((std::uint64_t{link.kind} << 48 | std::uint64_t{link.width} << 24) + health + 1);
       // Sums do not depend on the order of the links.
@@ -51,21 +54,26 @@ std::vector<std::uint32_t> refine(const NetworkGraph& graph, bool from_device) {
   }
 }
 
-Quotient join(const NetworkGraph& graph, const std::vector<std::uint32_t>& colors) {
+Quotient join(const NetworkGraph& graph, const GraphPart& part, const std::vector<std::uint32_t>& colors) {
   Quotient made;
+  std::unordered_map<std::uint32_t, std::size_t> classes;
   for (VertexId v = 0; v < colors.size(); ++v) {
-    if (colors[v] >= made.vertices.size()) made.vertices.push_back({v, 0});
-    ++made.vertices[colors[v]].count;
+    if (!part.vertices[v]) continue;
+    const auto [place, is_new] = classes.try_emplace(colors[v], made.vertices.size());
+    if (is_new) made.vertices.push_back({v, 0});
+    ++made.vertices[place->second].count;
   }
-  std::map<std::tuple<std::size_t, std::size_t, std::uint16_t>, QuotientLink> links;
-  for (const GraphLink& link : graph.links()) {
-    const auto [a, b] = std::minmax(colors[link.a], colors[link.b]);
-    QuotientLink& one = links[{a, b, link.kind}];
+  std::map<std::tuple<std::size_t, std::size_t, std::uint16_t, float>, QuotientLink> links;
+  for (std::size_t i = 0; i < graph.links().size(); ++i) {
+    if (!part.links[i]) continue;
+    const GraphLink& link = graph.links()[i];
+    const auto [a, b] = std::minmax(classes.at(colors[link.a]), classes.at(colors[link.b]));
+    QuotientLink& one = links[{a, b, link.kind, link.health}];
     one.a = a;
     one.b = b;
     one.kind = link.kind;
     one.count += link.width;
-    one.health = std::min(one.health, static_cast<double>(link.health));
+    one.health = static_cast<double>(link.health);
   }
   for (const auto& [key, link] : links) made.links.push_back(link);
   return made;
@@ -73,17 +81,18 @@ Quotient join(const NetworkGraph& graph, const std::vector<std::uint32_t>& color
 
 }  // namespace
 
-Quotient quotient_of(const NetworkGraph& graph, std::size_t whole, std::size_t most) {
-  if (graph.vertex_count() <= whole) {
+Quotient quotient_of(const NetworkGraph& graph, const GraphPart& part, std::size_t whole, std::size_t most) {
+  const auto count = static_cast<std::size_t>(std::ranges::count(part.vertices, true));
+  if (count <= whole) {
     std::vector<std::uint32_t> colors(graph.vertex_count());
     std::iota(colors.begin(), colors.end(), 0U);
-    Quotient made = join(graph, colors);
+    Quotient made = join(graph, part, colors);
     made.is_whole = true;
     return made;
   }
-  Quotient made = join(graph, refine(graph, true));
+  Quotient made = join(graph, part, refine(graph, part, true));
   if (made.vertices.size() <= most) return made;
-  made = join(graph, refine(graph, false));
+  made = join(graph, part, refine(graph, part, false));
   made.is_from_device = false;
   return made;
 }

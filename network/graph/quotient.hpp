@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "network/graph/graph.hpp"
+#include "network/graph/part.hpp"
 
 namespace warploom {
 
@@ -24,7 +24,7 @@ struct QuotientLink {
   std::size_t b = 0;
   std::uint16_t kind = 0;
   std::int64_t count = 0;  // cables in all
-  double health = 1.0;     // least
+  double health = 1.0;     // of each
 };
 
 struct Quotient {
@@ -34,7 +34,7 @@ struct Quotient {
   bool is_from_device = true;  // device 0 stands alone
 };
 
-// Networks of up to `whole` vertices as they are; at most `most` classes where that can be.
-Quotient quotient_of(const NetworkGraph& graph, std::size_t whole = 60, std::size_t most = 60);
+// Parts of up to `whole` vertices as they are; at most `most` classes where that can be.
+Quotient quotient_of(const NetworkGraph& graph, const GraphPart& part, std::size_t whole = 60, std::size_t most = 60);
 
 }  // namespace warploom

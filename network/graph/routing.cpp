@@ -13,7 +13,6 @@ namespace warploom {
 
 namespace {
 
-constexpr std::uint16_t unreached = UINT16_MAX;
 constexpr std::size_t most_remembered = std::size_t{64} << 20;  // distances, over all destinations
 
 std::uint64_t mix(std::uint64_t x) {
@@ -30,47 +29,62 @@ std::uint64_t hash_of(const FlowKey& flow, VertexId at, std::uint64_t seed) {
   return mix(mix(mix(ends ^ seed) + flow.channel) ^ at);
 }
 
-const std::vector<std::uint16_t>& Router::distances(VertexId to) {
-  if (const auto known = distances_.find(to); known != distances_.end()) return known->second;
-  if ((distances_.size() + 1) * graph_.vertex_count() > most_remembered) distances_.clear();
-  auto& distance = distances_[to];
-  distance.assign(graph_.vertex_count(), unreached);
-  distance[to] = 0;
-  std::vector<std::vector<VertexId>> queues{{to}};
-  for (std::size_t reached = 0; reached < queues.size(); ++reached) {
-    for (std::size_t i = 0; i < queues[reached].size(); ++i) {
-      const VertexId at = queues[reached][i];
-      if (distance[at] != reached || (at != to && !graph_.group_of(at).forwards)) continue;
+Router::Router(const NetworkGraph& graph) : graph_(graph), passing_(graph.vertex_count(), 0) {
+  for (const VertexGroup& group : graph.groups()) {
+    if (group.forwards) continue;
+    const bool relays = group.kind == VertexKind::device && graph.relay_cost() > 0;
+    std::fill_n(passing_.begin() + group.first, group.count, relays ? graph.relay_cost() : blocked);
+  }
+}
+
+const Router::Search& Router::search(VertexId to, VertexId at) {
+  auto known = searches_.find(to);
+  if (known == searches_.end()) {
+    if ((searches_.size() + 1) * graph_.vertex_count() > most_remembered) searches_.clear();
+    known = searches_.try_emplace(to).first;
+    known->second.distance.assign(graph_.vertex_count(), unreached);
+    known->second.distance[to] = 0;
+    known->second.queues = {{to}};
+  }
+  Search& search = known->second;
+  auto& queues = search.queues;
+  // What is nearer than the level that is gone through next is final.
+  while (search.reached < queues.size() && (at == no_vertex || search.distance[at] > search.reached)) {
+    const std::size_t level = search.reached++;
+    for (std::size_t i = 0; i < queues[level].size(); ++i) {
+      const VertexId here = queues[level][i];
+      const int passing = here == to ? 0 : passing_[here];
+      if (search.distance[here] != level || passing == blocked) continue;
       // Links are full duplex: who is beside me can come to me.
-      for (const EdgeId edge : graph_.out(at)) {
+      for (const EdgeId edge : graph_.out(here)) {
         const VertexId next = graph_.to(edge);
-        const std::size_t through = reached + graph_.kind(edge).cost;
-        if (through >= distance[next]) continue;
-        distance[next] = static_cast<std::uint16_t>(through);
+        const std::size_t through = level + graph_.kind(edge).cost + static_cast<std::size_t>(passing);
+        if (through >= search.distance[next]) continue;
+        search.distance[next] = static_cast<std::uint16_t>(through);
         if (through >= queues.size()) queues.resize(through + 1);
         queues[through].push_back(next);
       }
     }
+    queues[level] = {};
   }
-  return distance;
+  if (search.reached >= queues.size() && !queues.empty()) queues = {};
+  return search;
 }
 
 void Router::next(VertexId at, VertexId to, std::vector<EdgeId>& links) {
   links.clear();
   if (at == to) return;
-  const auto& distance = distances(to);
+  const auto& distance = search(to, at).distance;
   if (distance[at] == unreached) {
     throw UserError(fmt::format("no way leads from `{}` to `{}`", graph_.name(at), graph_.name(to)),
                     "join them by a link that is up");
   }
   for (const EdgeId edge : graph_.out(at)) {
-    const VertexId next = graph_.to(edge);
-    if (distance[next] + graph_.kind(edge).cost == distance[at] && (next == to || graph_.group_of(next).forwards))
-      links.push_back(edge);
+    if (distance[graph_.to(edge)] + step_cost(edge, to) == distance[at]) links.push_back(edge);
   }
 }
 
-bool Router::reaches(VertexId from, VertexId to) { return distances(to)[from] != unreached; }
+bool Router::reaches(VertexId from, VertexId to) { return search(to, from).distance[from] != unreached; }
 
 std::vector<EdgeId> Router::hashed_path(const FlowKey& flow, std::uint64_t seed) {
   std::vector<EdgeId> path;
@@ -86,7 +100,7 @@ std::vector<EdgeShare> Router::even_split(VertexId from, VertexId to) {
   std::vector<EdgeShare> shares;
   std::vector<EdgeId> links;
   // Farthest first, so that all that comes to a vertex has come before it is left.
-  const auto key = [this, to](VertexId at) { return std::pair(-static_cast<int>(distances(to)[at]), at); };
+  const auto key = [this, to](VertexId at) { return std::pair(-static_cast<int>(distance(at, to)), at); };
   std::map<std::pair<int, VertexId>, double> waiting{{key(from), 1.0}};
   while (!waiting.empty()) {
     const auto [place, share] = *waiting.begin();

@@ -4,7 +4,9 @@
 // Equation: of the links out of a vertex, those that begin a way of least cost to the destination (links of cost 1, as
 // most are: of fewest hops), by a search from it through vertices that forward. Hashed ECMP: hop by hop the link of
 // number hash(flow, vertex, seed) mod count, so that one flow keeps its path and flows collide as on real fabrics. Even
-// split: every link of the set gets an equal share. Source: RFC 2992 (ECMP by hash); splitmix64 as the hash.
+// split: every link of the set gets an equal share. A device that does not forward passes on only where the graph says
+// so (NetworkGraph::set_relay_cost), and that counts for so much that no way of switches is left for it. Source: RFC
+// 2992 (ECMP by hash); splitmix64 as the hash.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ std::uint64_t hash_of(const FlowKey& flow, VertexId at, std::uint64_t seed);
 // Not to be shared between threads: remembers the distances to the destinations that were asked for.
 class Router {
  public:
-  explicit Router(const NetworkGraph& graph) : graph_(graph) {}
+  explicit Router(const NetworkGraph& graph);
   virtual ~Router() = default;
 
   // Links out of `at` that lead nearer to `to`, ascending; empty at `to`. Throws UserError that names both where no
@@ -44,8 +46,15 @@ class Router {
   virtual void next(VertexId at, VertexId to, std::vector<EdgeId>& links);
 
   // By cost; and whether any way leads there.
-  int distance(VertexId from, VertexId to) { return distances(to)[from]; }
+  int distance(VertexId from, VertexId to) { return search(to, from).distance[from]; }
   bool reaches(VertexId from, VertexId to);
+  // What the way over an edge towards `to` counts for: the link, and passing through the vertex behind it; `blocked`
+  // where that passes nothing on.
+  static constexpr int blocked = 1 << 20;
+  int step_cost(EdgeId edge, VertexId to) const {
+    const VertexId next = graph_.to(edge);
+    return graph_.kind(edge).cost + (next == to ? 0 : passing_[next]);
+  }
 
   virtual std::vector<EdgeId> hashed_path(const FlowKey& flow, std::uint64_t seed);
   // All links of all shortest ways, each with its share, in the order of their distance from the start.
@@ -56,11 +65,24 @@ class Router {
 
   const NetworkGraph& graph() const { return graph_; }
 
+ protected:
+  static constexpr std::uint16_t unreached = UINT16_MAX;
+  // By vertex; valid until the next call.
+  const std::vector<std::uint16_t>& distances(VertexId to) { return search(to, no_vertex).distance; }
+
  private:
-  const std::vector<std::uint16_t>& distances(VertexId to);
+  // From one destination outwards, as far as has been asked for.
+  struct Search {
+    std::vector<std::uint16_t> distance;        // by cost; final below `reached`
+    std::vector<std::vector<VertexId>> queues;  // by distance; what is still to be gone through
+    std::size_t reached = 0;
+  };
+  // Goes on until the distance of `at` is final, for no_vertex to the end.
+  const Search& search(VertexId to, VertexId at);
 
   const NetworkGraph& graph_;
-  std::unordered_map<VertexId, std::vector<std::uint16_t>> distances_;  // by cost, to the key
+  std::vector<int> passing_;  // through each vertex
+  std::unordered_map<VertexId, Search> searches_;
 };
 
 }  // namespace warploom

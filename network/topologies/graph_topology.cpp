@@ -12,12 +12,6 @@
 
 namespace warploom {
 
-namespace {
-
-constexpr std::size_t most_latencies = std::size_t{16} << 20;
-
-}  // namespace
-
 GraphTopology::GraphTopology(WrittenNetwork network, std::int64_t devices)
     : network_(std::move(network)), device_count_(devices) {
   if (devices <= 0) throw UserError(fmt::format("expected at least 1 device, got {}", devices));
@@ -36,42 +30,20 @@ std::unique_ptr<Router> GraphTopology::router(const NetworkGraph& graph) const {
   return std::make_unique<Router>(graph);
 }
 
-std::vector<Time> GraphTopology::latencies_to(Rank to) const {
-  const NetworkGraph& graph = network_.graph;
-  std::vector<Time> latencies(static_cast<std::size_t>(device_count_));
-  std::unordered_map<VertexId, Time> known{{graph.device(to), Time::zero()}};
-  std::vector<EdgeId> links;
-  std::vector<EdgeId> way;
-  for (Rank from = 0; from < device_count_; ++from) {
-    way.clear();
-    VertexId at = graph.device(from);
-    while (!known.contains(at)) {
-      router_->next(at, graph.device(to), links);
-      WARPLOOM_CHECK(!links.empty(), "no link out of vertex {}", at);
-      way.push_back(links.front());
-      at = graph.to(links.front());
-    }
-    Time sum = known[at];
-    while (!way.empty()) {
-      sum = sum + graph.kind(way.back()).latency;
-      known[graph.from(way.back())] = sum;
-      way.pop_back();
-    }
-    latencies[static_cast<std::size_t>(from)] = known[graph.device(from)];
-  }
-  return latencies;
-}
-
 Time GraphTopology::latency(Rank from, Rank to) const {
   require_rank(from);
   require_rank(to);
   const std::lock_guard lock(mutex_);
-  auto found = latencies_.find(to);
-  if (found == latencies_.end()) {
-    if ((latencies_.size() + 1) * static_cast<std::size_t>(device_count_) > most_latencies) latencies_.clear();
-    found = latencies_.emplace(to, latencies_to(to)).first;
+  const NetworkGraph& graph = network_.graph;
+  const VertexId goal = graph.device(to);
+  std::vector<EdgeId> links;
+  Time sum = Time::zero();
+  for (VertexId at = graph.device(from); at != goal; at = graph.to(links.front())) {
+    router_->next(at, goal, links);
+    WARPLOOM_CHECK(!links.empty(), "no link out of vertex {}", at);
+    sum = sum + graph.kind(links.front()).latency;
   }
-  return found->second[static_cast<std::size_t>(from)];
+  return sum;
 }
 
 NetworkGraph GraphTopology::graph() const {

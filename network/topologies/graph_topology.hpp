@@ -11,7 +11,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "network/graph/measure.hpp"
@@ -67,14 +66,10 @@ class GraphTopology : public Topology {
   const NetworkGraph& written() const { return network_.graph; }
 
  private:
-  std::vector<Time> latencies_to(Rank to) const;
-
   WrittenNetwork network_;
   std::int64_t device_count_ = 0;
   mutable std::mutex mutex_;
   std::unique_ptr<Router> router_;
-  // From every device of the job, to the key; forgotten when there are too many.
-  mutable std::unordered_map<Rank, std::vector<Time>> latencies_;
 };
 
 }  // namespace warploom

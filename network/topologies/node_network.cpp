@@ -76,6 +76,19 @@ WrittenNetwork join_nodes(std::string kind, const InsideSpec& node, const NicSpe
   return made;
 }
 
+WrittenNetwork in_parts(WrittenNetwork node, const InsideSpec& inside, std::int64_t peers) {
+  if (peers == 0 || peers == inside.gpus) return node;
+  if (inside.gpus % peers != 0)
+    throw UserError(fmt::format("{} devices are no whole parts of {} peers", inside.gpus, peers), "choose a divisor");
+  if (!inside.host) throw UserError("`peers`: nothing joins the parts of the node", "add `host:`");
+  const bool has_sockets = inside.host->sockets_link && peers * inside.host->sockets % inside.gpus == 0;
+  const LinkSpec& out = has_sockets ? *inside.host->sockets_link : inside.host->pcie;
+  node.node_size = peers;
+  node.card = out.rate * out.efficiency * out.links;
+  node.cards_of_node = 1;
+  return node;
+}
+
 WrittenNetwork join_devices(std::string kind, std::int64_t devices, std::int64_t node, const Between& between,
                             const EndCable& cable, std::int64_t links, std::int64_t planes) {
   NetworkBuilder builder;

@@ -21,6 +21,10 @@ namespace warploom {
 // Nodes joined by their cards; `between` null: one node alone.
 WrittenNetwork join_nodes(std::string kind, const InsideSpec& node, const NicSpec* nic, std::int64_t nodes,
                           const Between* between);
+// One node in parts of `peers` devices that reach each other without what joins the parts (a socket's, a pair over a
+// bridge): planners take them for nodes with one shared card, that of their way out: the links between sockets where a
+// part has sockets of its own, else the PCIe link up. 0: no parts. Throws UserError where they do not divide it.
+WrittenNetwork in_parts(WrittenNetwork node, const InsideSpec& inside, std::int64_t peers);
 // Devices joined by their own links, `node` of them a node for planners.
 WrittenNetwork join_devices(std::string kind, std::int64_t devices, std::int64_t node, const Between& between,
                             const EndCable& cable, std::int64_t links, std::int64_t planes);

@@ -15,12 +15,18 @@ class NvlinkMesh final : public GraphTopology {
  public:
   struct Spec {
     InsideSpec node;
+    std::int64_t peers = 0;
     static auto fields() {
-      return field_list(field("node", &Spec::node, "the devices, their links by `pairs` or `all_pairs`, the host"));
+      return field_list(
+          field("node", &Spec::node, "the devices, their links by `pairs` or `all_pairs`, the host"),
+          field("peers", &Spec::peers, "devices that planners take for a node, such as a bridged pair; default: all")
+              .optional()
+              .in(1, 4096));
     }
   };
   NvlinkMesh(const Spec& spec, std::int64_t devices)
-      : GraphTopology(join_nodes("nvlink_mesh", spec.node, nullptr, 1, nullptr), devices) {}
+      : GraphTopology(in_parts(join_nodes("nvlink_mesh", spec.node, nullptr, 1, nullptr), spec.node, spec.peers),
+                      devices) {}
 };
 
 }  // namespace warploom

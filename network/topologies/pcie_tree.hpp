@@ -18,13 +18,19 @@ class PcieTree final : public GraphTopology {
   struct Spec {
     std::int64_t gpus = 8;
     HostSideSpec host;
+    std::int64_t peers = 0;
     static auto fields() {
-      return field_list(field("gpus", &Spec::gpus, "devices of the node").in(1, 4096),
-                        field("host", &Spec::host, "sockets, PCIe switches, storage"));
+      return field_list(
+          field("gpus", &Spec::gpus, "devices of the node").in(1, 4096),
+          field("host", &Spec::host, "sockets, PCIe switches, storage"),
+          field("peers", &Spec::peers, "devices that planners take for a node, such as a socket's; default: all")
+              .optional()
+              .in(1, 4096));
     }
   };
   PcieTree(const Spec& spec, std::int64_t devices)
-      : GraphTopology(join_nodes("pcie_tree", inside(spec), nullptr, 1, nullptr), devices) {}
+      : GraphTopology(in_parts(join_nodes("pcie_tree", inside(spec), nullptr, 1, nullptr), inside(spec), spec.peers),
+                      devices) {}
 
  private:
   static InsideSpec inside(const Spec& spec) {

@@ -53,6 +53,7 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
     diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
                       "for several switches a card use `nic: {planes: ...}`");
   }
+  check_tier_names(spec.tiers, at, diagnostics);
   if (diagnostics.error_count() != before || size > most_written) return;
   try {
     size_tree(spec.tiers, {rails, spec.nic.planes, ""}, cards, spec.nic.rate / spec.nic.planes);

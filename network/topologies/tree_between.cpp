@@ -13,6 +13,7 @@ void TreeBetweenSpec::check(const TreeBetweenSpec& spec, const ConfigValue& at, 
     diagnostics.error(at.origin(), at.path_of("tiers"),
                       fmt::format("expected 1 to 8 tiers of switches, got {}", spec.tiers.size()));
   }
+  check_tier_names(spec.tiers, at, diagnostics);
 }
 
 std::int64_t TreeBetween::capacity() const {

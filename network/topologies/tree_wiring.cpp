@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "sim/core/errors.hpp"
@@ -38,22 +40,35 @@ std::int64_t groups_for(std::int64_t needed, const TreeSize& below, bool over_ra
   return 0;
 }
 
-[[noreturn]] void refuse(const SwitchTierSpec& tier, std::int64_t needed, std::int64_t most, std::int64_t up) {
-  throw UserError(fmt::format("a unit of tier `{}` needs {} switches, but the {} uplinks of each switch below reach {}",
-                              tier.name, needed, up, most),
-                  "use switches of more ports (`switch: {radix: ...}`), or thinner uplinks (`cable: {rate: ...}`)");
+[[noreturn]] void refuse(const SwitchTierSpec& tier, std::int64_t needed, std::int64_t radix, std::int64_t most,
+                         std::int64_t up) {
+  const std::string ports = radix > 0 && tier.switches == 0 ? fmt::format(" of {} ports", radix) : "";
+  throw UserError(
+      fmt::format("a unit of tier `{}` needs {} switches{}, but the {} uplinks of each switch below reach {}",
+                  tier.name, needed, ports, up, most),
+      "use switches of more ports (`switch: {radix: ...}`), fewer units (`of`) and a further tier, or thinner uplinks "
+      "(`cable: {rate: ...}`)");
+}
+
+// Whole cables up, where it is said which.
+void require_whole(const SwitchTierSpec& tier, double cables, double down) {
+  if (tier.cable.rate.value() <= 0 || std::abs(cables - std::round(cables)) < 1e-9 * std::max(cables, 1.0)) return;
+  throw UserError(fmt::format("a switch of tier `{}` comes to {:.4g} uplinks of {}: its {:.4g} cables down over an "
+                              "oversubscription of {:.4g} do not divide into them",
+                              tier.name, cables, to_string(tier.cable.rate), down, tier.oversubscription),
+                  "choose `oversubscription` or `cable.rate` so that whole cables carry it");
 }
 
 // Parallel switches of an upper tier.
 void size_parallel(const SwitchTierSpec& tier, const TreeSize& below, std::int64_t ports, std::int64_t radix,
                    bool over_rails, TreeSize& size) {
   const std::int64_t most = below.up * below.switches;
-  const bool is_asked_for = tier.switches > 0 || tier.type.radix > 0;
+  const bool is_asked_for = tier.switches > 0 || size.radix > 0;
   std::int64_t needed = tier.switches > 0 ? tier.switches : ceil_of(ports, radix);
   // By itself no unit is split so that its rails do not meet: its switches are larger then.
   size.groups = over_rails && !is_asked_for ? (needed <= below.up ? 1 : 0) : groups_for(needed, below, over_rails);
   if (size.groups == 0 || (tier.switches > 0 && tier.switches % size.groups != 0)) {
-    if (is_asked_for) refuse(tier, needed, most, below.up);
+    if (is_asked_for) refuse(tier, needed, size.radix, most, below.up);
     needed = below.up;
     size.groups = 1;
   }
@@ -64,10 +79,32 @@ void size_parallel(const SwitchTierSpec& tier, const TreeSize& below, std::int64
 
 }  // namespace
 
+void check_tier_names(std::span<const SwitchTierSpec> tiers, const ConfigValue& at, Diagnostics& diagnostics) {
+  static constexpr std::array reserved{"device", "card", "nvswitch", "socket",      "storage", "nic",
+                                       "nvlink", "pcie", "c2c",      "pcie switch", "link",    "gateway"};
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const std::string& name = tiers[i].name;
+    const auto list = at.find("tiers");
+    const bool has_item = list && list->is_list() && i < list->items().size();
+    const Origin& origin = has_item ? list->items()[i].origin() : at.origin();
+    const std::string path = at.path_of("tiers") + fmt::format("[{}].name", i);
+    if (name.empty()) diagnostics.error(origin, path, "expected a name", "such as `leaf`");
+    if (std::ranges::find(reserved, name) != reserved.end()) {
+      diagnostics.error(origin, path, fmt::format("`{}` is what other parts of a network are called", name),
+                        "choose another name, such as `leaf`, `spine` or `core`");
+    }
+    if (!names.insert(name).second)
+      diagnostics.error(origin, path, fmt::format("two tiers are called `{}`", name),
+                        "give each tier a name of its own");
+  }
+}
+
 std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const TreeShape& shape, std::int64_t links,
                                 Bandwidth rate) {
   std::vector<TreeSize> sizes;
-  std::int64_t radix = 0;
+  std::int64_t given = 0;        // radix
+  std::int64_t used = 0;         // ports of the first tier's switches
   Bandwidth cable_below = rate;  // as bought, before its share is rounded
   for (std::size_t t = 0; t < tiers.size(); ++t) {
     const SwitchTierSpec& tier = tiers[t];
@@ -82,22 +119,27 @@ std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const Tre
     const double all_up = is_root ? 0 : all_down * each_below.value() / tier.oversubscription / cable.value();
     if (!(std::max(all_down, all_up) <= most_cables))
       throw UserError(fmt::format("a unit of tier `{}` has more than {} cables", tier.name, most_cables));
-    if (tier.type.radix > 0) radix = tier.type.radix;
+    if (tier.type.radix > 0) given = tier.type.radix;
+    size.radix = given;
     if (t == 0) {
       size.switches = shape.rails;
     } else {
       const auto ports = static_cast<std::int64_t>(std::ceil(all_down + all_up - 1e-9));
-      size_parallel(tier, sizes[t - 1], ports, radix, t == 1 && shape.rails > 1, size);
-      if (is_root && size.rails_apart) refuse(tier, size.switches, sizes[t - 1].up, sizes[t - 1].up);
+      size_parallel(tier, sizes[t - 1], ports, given > 0 ? given : used, t == 1 && shape.rails > 1, size);
+      if (is_root && size.rails_apart) refuse(tier, size.switches, given, sizes[t - 1].up, sizes[t - 1].up);
     }
     const auto count = static_cast<double>(size.switches);
     size.down = static_cast<std::int64_t>(std::ceil(all_down / count - 1e-9));
     size.up = is_root ? 0 : std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(all_up / count - 1e-9)), 1);
     if (!is_root) size.cable = cable * (all_up / count / static_cast<double>(size.up));
-    if (t == 0 && radix == 0) radix = size.down + size.up;
-    if (tier.type.radix > 0 && size.down + size.up > tier.type.radix) {
-      throw UserError(fmt::format("a switch of tier `{}` has {} ports, but {} cables down and {} up", tier.name,
-                                  tier.type.radix, size.down, size.up));
+    if (!is_root) require_whole(tier, all_up / count, all_down / count);
+    if (t == 0) used = size.down + size.up;
+    if (given > 0 && size.down + size.up > given) {
+      throw UserError(
+          fmt::format("a switch of tier `{}` has {} ports, but {} cables down and {} up", tier.name, given, size.down,
+                      size.up),
+          "use switches of more ports (`switch: {radix: ...}`), more of them (`rails`, `switches`), or fewer "
+          "units under one (`of`)");
     }
     cable_below = cable;
     sizes.push_back(size);
@@ -124,8 +166,10 @@ struct Level {
 Level add_level(NetworkBuilder& builder, const SwitchTierSpec& tier, const TreeSize& size, std::int64_t units,
                 const TreeShape& shape) {
   Level level{0, units, size.switches};
+  SwitchSpec type = tier.type;
+  type.radix = size.radix;
   level.first = builder.add(shape.prefix + tier.name, VertexKind::network_switch, shape.planes * units * size.switches,
-                            true, tier.type);
+                            true, type);
   return level;
 }
 
@@ -151,7 +195,7 @@ void wire_up(NetworkBuilder& builder, const Level& lower, const TreeSize& below,
       for (std::int64_t s = 0; s < lower.switches; ++s) {
         const std::int64_t group = s % size.groups * in_group;
         // Where cables do not divide, the next switch goes on where this one ended.
-        const std::int64_t start = below.up % in_group == 0 ? 0 : (unit * lower.switches + s) * below.up;
+        const std::int64_t start = below.up % in_group == 0 ? 0 : (unit * lower.switches + s) / size.groups * below.up;
         for (std::int64_t i = 0; i < below.up; ++i)
           builder.connect(lower.at(plane, unit, s), upper.at(plane, unit / of, group + (start + i) % in_group), kind);
       }

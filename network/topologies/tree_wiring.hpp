@@ -3,13 +3,15 @@
 //
 // Equations. A switch of tier t has down_t cables to the tier below and up_t = down_t x rate_below / (oversubscription
 // x cable rate), rounded up; its cables share the exact rate. A unit of tier t (of `of` units of tier t - 1) has K_t
-// parallel switches: as many as radix asks for, K_t = ceil(all its ports / radix), where no number is given; radix is
-// that of the first tier's switches unless said, and what its uplinks cannot reach are larger switches instead. Each
-// lower switch has cables to all K_t where K_t <= up_{t-1}; otherwise to one of g equal groups of them: over rails each
-// rail to its own (only where number or radix ask for it), else lower switch s to group s mod g, the smallest that
-// fits. K_t / g is raised to a divisor of up_{t-1}, so that cables spread evenly. Assumes that every unit is cabled for
-// its full size. Source: Al-Fares et al., SIGCOMM 2008 (groups of the core); the counts equal those of NVIDIA's
-// SuperPOD reference architectures (RA-11333-001 table 3, RA-10207-001 table 3).
+// parallel switches: as many as radix asks for, K_t = ceil(all its ports / radix), where no number is given. A radix
+// holds for the tiers above it too, and no switch has more ports; what cannot be built of such switches is an error
+// that names the tier. Without any radix switches have as many ports as the first tier uses, or larger ones where its
+// uplinks reach no more (inspect says so). Each lower switch has cables to all K_t where K_t <= up_{t-1}; otherwise to
+// one of g equal groups of them: over rails each rail to its own (only where number or radix ask for it), else lower
+// switch s to group s mod g, the smallest that fits. K_t / g is raised to a divisor of up_{t-1}, so that cables spread
+// evenly. Assumes that every unit is cabled for its full size. Source: Al-Fares et al., SIGCOMM 2008 (groups of the
+// core); the counts equal those of NVIDIA's SuperPOD reference architectures (RA-11333-001 table 3, RA-10207-001 table
+// 3).
 #pragma once
 
 #include <cstdint>
@@ -50,6 +52,7 @@ struct TreeSize {
   std::int64_t down = 0;      // cables of one switch, rounded up
   std::int64_t up = 0;        // 0 at the root
   Bandwidth cable{0};         // of one of these
+  std::int64_t radix = 0;     // ports that a switch has, as some tier says; 0: none says
 };
 
 struct TreeShape {
@@ -57,6 +60,9 @@ struct TreeShape {
   std::int64_t planes = 1;  // equal trees that never meet
   std::string prefix;       // of the switches' names
 };
+
+// Tiers of one name, of none, or of a name that is something else's in a written-out network.
+void check_tier_names(std::span<const SwitchTierSpec> tiers, const ConfigValue& at, Diagnostics& diagnostics);
 
 // Of one plane. `links`: cables of a node into one plane. Throws UserError where ports do not suffice.
 std::vector<TreeSize> size_tree(std::span<const SwitchTierSpec> tiers, const TreeShape& shape, std::int64_t links,

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "network/collectives/moe/moe_reach.hpp"
+#include "network/conditions.hpp"
 #include "network/network.hpp"
 #include "sim/core/config.hpp"
 #include "sim/core/text.hpp"
@@ -63,7 +64,9 @@ NetworkPointer network_of(const std::string& cluster, const std::vector<std::str
     overrides.insert(overrides.end(), more.begin(), more.end());
     const ConfigValue config = load_config(cluster, overrides, context.library());
     Diagnostics diagnostics;
-    const auto gpus = read<std::int64_t>(*config.find("network")->find("node")->find("gpus"), diagnostics);
+    const auto one = make_topology(config.find("network")->without("fabric"), 1, diagnostics);
+    diagnostics.throw_if_any();
+    const std::int64_t gpus = one->node_size();
     auto network = std::make_shared<Network>(
         make_network(*config.find("network"), *config.find("library"), gpus * nodes, diagnostics));
     diagnostics.throw_if_any();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "network/fabrics/fluid.hpp"
 #include "network/graph/routing.hpp"
 #include "network/inspection.hpp"
 #include "sim/core/errors.hpp"
@@ -76,6 +77,64 @@ TEST(Conditions, WhoNothingReachesAnyMoreIsNamed) {
             std::string::npos)
       << lost;
   EXPECT_EQ(failure(clos + "faults: [{vertex: leaf 1}]\n", 4), "no error");  // the job does not need it
+}
+
+// Rails of four devices, two nodes under them.
+const std::string rails =
+    "kind: rail_fat_tree\nnode: {gpus: 4, nvlink: {links: 4, rate: 100 GB/s}}\nnic: {count: 4, rate: 50 GB/s}\n"
+    "tiers: [{name: leaf, of: 2}, {name: spine, of: 2}]\n";
+
+// The pace of equal transfers from each device of node 0 to its peer in node 1, alone on the network.
+double pace(const std::shared_ptr<const Topology>& topology, Rank first, std::int64_t flows) {
+  struct Silent : BundleListener {
+    void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
+  } listener;
+  Engine engine;
+  FluidFabric fabric(topology, engine, listener);
+  const std::vector<Group> groups = {test::group({{2, topology->node_size()}}, {{flows, 1}}, first)};
+  const std::vector<Traffic> traffic = {{FlowPattern::pair, 0}};
+  fabric.prepare(groups, traffic);
+  fabric.start(test::bundle(FlowPattern::pair, 0, Bytes(6'000'000'000)), 0);
+  engine.run();
+  return 6.0 / engine.now().seconds();
+}
+
+// Alone, a device without a card has those of the three beside it; all four at once share three cards.
+TEST(Conditions, ADeviceWhoseCardIsDownGoesOverItsNeighboursCards) {
+  const auto sound = made(rails, 16);
+  const auto broken = made(rails + "faults: [{vertex: card 0}]\n", 16);
+  EXPECT_NEAR(pace(sound, 0, 1), 50, 1e-6);
+  EXPECT_NEAR(pace(sound, 0, 4), 50, 1e-6);
+  EXPECT_NEAR(pace(broken, 1, 3), 50, 1e-6);
+  EXPECT_NEAR(pace(broken, 0, 4), 3 * 50 / 4.0, 1e-6);
+  // Its peer's card is one: 50 GB/s at the other end, whatever the three could send.
+  EXPECT_NEAR(pace(broken, 0, 1), 50, 1e-6);
+  EXPECT_GT(broken->diameter(), sound->diameter());
+}
+
+TEST(Conditions, ALeafThatIsDownLeavesTheOtherRails) {
+  const auto broken = made(rails + "faults: [{vertex: leaf 0}]\n", 16);
+  EXPECT_NEAR(pace(broken, 0, 4), 3 * 50 / 4.0, 1e-6);
+}
+
+TEST(Conditions, ACardThatIsDownLeavesOtherWaysAsTheyWere) {
+  const auto sound = made(rails, 16);
+  const auto broken = made(rails + "faults: [{vertex: card 0}]\n", 16);
+  const NetworkGraph before = sound->graph();
+  const NetworkGraph after = broken->graph();
+  for (Rank from = 1; from < 16; ++from) {
+    for (Rank to = 1; to < 16; ++to) {
+      EXPECT_EQ(sound->router(before)->even_split(before.device(from), before.device(to)),
+                broken->router(after)->even_split(after.device(from), after.device(to)));
+    }
+  }
+}
+
+TEST(Conditions, ADeviceWithoutAnyWayOutIsAnError) {
+  EXPECT_NE(failure(rails + "faults: [{vertex: card 0-3}]\n", 16).find("no way leads to"), std::string::npos);
+  EXPECT_NE(failure(rails + "faults: [{vertex: card 0}, {a: device 0, b: nvswitch 0}]\n", 16)
+                .find("no link reaches `device 0`"),
+            std::string::npos);
 }
 
 TEST(Conditions, DegradedLinksKeepTheirShare) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "network/conditions.hpp"
 #include "network/graph/quotient.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 
@@ -35,9 +36,94 @@ TEST(Inspection, AddsUpPortsOpticsPowerAndPrice) {
   EXPECT_EQ(found.reach[1].most, 2_us);
 }
 
+std::shared_ptr<const Topology> with_conditions(const std::string& text, std::int64_t devices) {
+  const auto value = parse_config_text(text, "test.yaml");
+  Diagnostics diagnostics;
+  auto made = make_topology(value, devices, diagnostics);
+  diagnostics.throw_if_any();
+  return made;
+}
+
+// Leaves of two nodes of two, four spines.
+const std::string clos =
+    "kind: fat_tree\nnode: {gpus: 2, nvlink: {links: 1, rate: 100 GB/s}}\nnic: {count: 2, rate: 50 GB/s}\n"
+    "tiers: [{name: leaf, of: 2}, {name: spine, of: 4, switches: 4}]\n";
+
+const VertexCount& of_name(const Inspection& found, const std::string& name) {
+  return *std::ranges::find(found.vertices, name, &VertexCount::name);
+}
+
+// Eight of sixteen devices: two leaves, all four spines; their own injection, and what can cross between them.
+TEST(Inspection, OfFewerDevicesCountsWhatTheyUse) {
+  for (const std::string conditions : {"", "background: [{kind: leaf, share: 0.1}]\n"}) {
+    const Inspection found = inspect(*with_conditions(clos + conditions, 8));
+    EXPECT_TRUE(found.is_part());
+    EXPECT_EQ(of_name(found, "device").count, 8);
+    EXPECT_EQ(of_name(found, "card").count, 8);
+    EXPECT_EQ(of_name(found, "nvswitch").count, 4);
+    EXPECT_EQ(of_name(found, "leaf").count, 2);
+    EXPECT_EQ(of_name(found, "spine").count, 4);
+    EXPECT_EQ(found.injection, 8 * 50_GBps);
+    EXPECT_DOUBLE_EQ(found.bisection.value(), 4 * 50e9);
+    EXPECT_EQ(found.diameter, 4);
+  }
+  // Under one leaf nothing above it is used.
+  const Inspection leaf = inspect(*with_conditions(clos + "background: [{kind: leaf, share: 0.1}]\n", 4));
+  EXPECT_EQ(leaf.diameter, 2);
+  EXPECT_EQ(leaf.switches(), 2 + 1);
+}
+
+TEST(Inspection, OfAPlacementIsOfItsDevices) {
+  const Inspection found = inspect(*with_conditions(clos + "placement: {hosts: [0, 3]}\n", 0));
+  EXPECT_EQ(found.devices, 4);
+  EXPECT_EQ(found.injection, 4 * 50_GBps);
+  EXPECT_EQ(of_name(found, "leaf").count, 2);
+  ASSERT_EQ(found.reach.size(), 2U);
+  EXPECT_EQ(found.reach[1].links, 4);
+}
+
+TEST(Inspection, TellsWhatIsDownAndDegraded) {
+  const auto topology =
+      with_conditions(clos +
+                          "faults: [{vertex: spine 1}]\ndegraded: [{a: leaf 0, b: spine 0, share: 0.25}]\n"
+                          "background: [{a: leaf 1, b: spine 2, share: 0.5}]\n",
+                      16);
+  const Inspection found = inspect(*topology);
+  EXPECT_EQ(of_name(found, "spine").count, 4);
+  EXPECT_EQ(of_name(found, "spine").down, 1);
+  EXPECT_EQ(found.switches_down(), 1);
+  const auto leaf = std::ranges::find(found.cables, "leaf", &CableCount::name);
+  EXPECT_EQ(leaf->down, 4);
+  EXPECT_EQ(leaf->degraded, 1);
+  EXPECT_DOUBLE_EQ(leaf->least_share, 0.25);
+  EXPECT_EQ(leaf->busy, 1);
+  EXPECT_DOUBLE_EQ(leaf->background, 0.5);
+  // A class of its own in the picture, and the thin cable beside the sound ones.
+  const NetworkGraph graph = topology->graph();
+  const Quotient quotient = quotient_of(graph, whole_of(graph), 4);
+  const auto is_alone = [&](const QuotientVertex& v) { return graph.name(v.sample) == "spine 1" && v.count == 1; };
+  EXPECT_TRUE(std::ranges::any_of(quotient.vertices, is_alone));
+  EXPECT_TRUE(std::ranges::any_of(quotient.links, [](const QuotientLink& link) { return link.health == 0.25; }));
+}
+
+TEST(Inspection, SaysWhereNoRadixAndNoLatencyIsGiven) {
+  const auto notes = [](const std::string& text) {
+    std::string all;
+    for (const std::string& note : inspect(*with_conditions(text, 16)).notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_NE(notes(clos).find("leaf: no radix is given"), std::string::npos);
+  EXPECT_NE(notes(clos).find("latencies that are not given"), std::string::npos);
+  EXPECT_EQ(notes("kind: fat_tree\nnode: {gpus: 2, nvlink: {links: 1, rate: 100 GB/s, latency: 1 us}}\n"
+                  "nic: {count: 2, rate: 50 GB/s, latency: 1 us}\n"
+                  "tiers: [{name: leaf, of: 2, latency: 1 us, switch: {radix: 8}}, {name: spine, of: 4}]\n")
+                .find("radix"),
+            std::string::npos);
+}
+
 TEST(Quotient, SeesAClusterFromItsFirstDevice) {
   const NetworkGraph graph = test::topology(test::rail_text, 512)->graph();
-  const Quotient quotient = quotient_of(graph);
+  const Quotient quotient = quotient_of(graph, whole_of(graph));
   EXPECT_FALSE(quotient.is_whole);
   std::int64_t devices = 0;
   std::int64_t cables = 0;

@@ -2,6 +2,7 @@
 // The clusters that ship, against what is published of them: switches, cables, ports, bisection.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -97,6 +98,24 @@ TEST(PublishedClusters, Meta24KHas1536RacksAndASeventhOfTheBisection) {
   EXPECT_NEAR(meta->bisection().value(), up / 2, 1e-6 * up);
 }
 
+// Switches of the shipped clusters have the ports of their data sheets, and use no more.
+TEST(PublishedClusters, NoSwitchHasMorePortsThanItsRadix) {
+  for (const char* name : {"dgx_h100", "dgx_a100", "dgx_b200", "dgx_b300", "dgx_h800", "eos_h100", "selene_a100",
+                           "h800_multi_plane", "megascale_ampere", "meta_24k_h100", "two_sites_h100", "gb200_nvl72",
+                           "gb200_superpod", "gb300_nvl72", "aws_p4d", "gcp_a3_high"}) {
+    const NetworkGraph graph = cluster(name)->graph();
+    std::vector<std::int64_t> ports(graph.vertex_count());
+    for (const GraphLink& link : graph.links()) ports[link.a] += link.width, ports[link.b] += link.width;
+    for (const VertexGroup& group : graph.groups()) {
+      if (group.kind != VertexKind::network_switch || group.count == 0) continue;
+      if (group.name.ends_with("nvswitch") || group.name.ends_with("gateway")) continue;
+      EXPECT_GT(group.radix, 0) << name << " " << group.name;
+      const auto first = ports.begin() + group.first;
+      EXPECT_LE(*std::max_element(first, first + group.count), group.radix) << name << " " << group.name;
+    }
+  }
+}
+
 // NVIDIA GB200 NVL72: 18 chips, 72 x 18 links; 8 racks a unit, 64-port leaves.
 TEST(PublishedClusters, Gb200SuperPodHasEighteenChipsARackAndUsesAllPorts) {
   const auto pod = cluster("gb200_superpod");
@@ -109,6 +128,8 @@ TEST(PublishedClusters, Gb200SuperPodHasEighteenChipsARackAndUsesAllPorts) {
   for (VertexId v = 0; v < graph.vertex_count(); ++v) {
     ASSERT_TRUE(graph.group_of(v).name != "leaf" || graph.out(v).size() == 64U);
   }
+  EXPECT_EQ(counts.switches["spine"], racks / 8 * 18);
+  EXPECT_EQ(counts.switches["core"], racks / 8 * 9);
   EXPECT_EQ(pod->bisection(), pod->injection() / 2);
 }
 
@@ -130,7 +151,7 @@ TEST(PublishedClusters, DeepSeeksPlanesNeverMeetOutsideTheNodes) {
 }
 
 // arXiv:2506.12708 section 3: 336 first-tier and 112 second-tier switches, 16 x 28 GB/s up from each first-tier switch,
-// 392 GB/s a NPU, full bisection; 0.7 us more between nodes for a read there and back.
+// 392 GB/s a NPU, full bisection, and 400 Gb/s of RDMA beside it; 0.7 us more between nodes for a read there and back.
 TEST(PublishedClusters, CloudMatrix384) {
   const auto matrix = cluster("cloudmatrix384");
   const NetworkGraph graph = matrix->graph();
@@ -139,7 +160,8 @@ TEST(PublishedClusters, CloudMatrix384) {
   EXPECT_EQ(counts.switches["l2"], 7 * 16);
   EXPECT_EQ(counts.cables["l1"], 48 * 7 * 16);
   EXPECT_EQ(matrix->injection(), 384 * 392_GBps);
-  EXPECT_DOUBLE_EQ(matrix->bisection().value(), 192 * 392e9);
+  EXPECT_DOUBLE_EQ(matrix->bisection().value(), 192 * (392e9 + 50e9));
+  EXPECT_EQ(counts.cables["nic"], 384);
   EXPECT_EQ(2 * (matrix->latency(0, 8) - matrix->latency(0, 1)), 700_ns);
 }
 
@@ -148,7 +170,7 @@ TEST(PublishedClusters, TwoSitesAreJoinedByTheirLongLinks) {
   EXPECT_EQ(sites->cluster_size(), 2048);
   EXPECT_EQ(sites->bisection(), 64 * 50_GBps);
   auto counts = count(sites->graph());
-  EXPECT_EQ(counts.switches["site 0 spine"], 16);  // RA-11333-001 table 3, four units
+  EXPECT_EQ(counts.switches["site 0 spine"], 2 * 16);  // RA-11333-001 table 3, four units; half of each for long links
   EXPECT_EQ(counts.switches["site 1 leaf"], 32);
   EXPECT_GE(sites->latency(0, 1024), 500_us);
 }

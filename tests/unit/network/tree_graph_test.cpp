@@ -152,7 +152,8 @@ TEST(TreeGraph, MoreSwitchesThanUplinksReachAreRefused) {
     test::topology(text, 3072);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("tier `pod` needs 48 switches, but the 16 uplinks"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("tier `pod` needs 48 switches of 64 ports, but the 16 uplinks"),
+              std::string::npos)
         << error.what();
   }
 }
