@@ -51,11 +51,11 @@ Bandwidth message_rate(const Setting& setting, Protocol chosen, const Messages& 
   return std::min(rate, setting.topology.card() * protocol.network_efficiency / leaving);
 }
 
-// Of many senders into one device each is as fast as its own channels for that one message.
+// Of many senders into one device each is as fast as its own channels for that one message; two keep a card busy.
 Bandwidth sender_limit(const Setting& setting, Protocol chosen, const Messages& messages) {
   const PeerProtocolSpec& spec = chosen == Protocol::ll ? setting.library.peer.ll : setting.library.peer.simple;
   const Bandwidth rate = message_rate(setting, chosen, messages, 1);
-  if (spec.channel_rate.value() <= 0) return rate;
+  if (spec.channel_rate.value() <= 0 || is_over_network(setting)) return rate;
   return std::min(rate, spec.channel_rate * channels_of_message(setting));
 }
 

@@ -12,16 +12,15 @@
 //          than eight of them.
 // That rate sets how long the first parts take, and what a flow may reach where a device sends all its messages itself
 // (all-to-all, scatter). A gather's flows are limited by what one sender's channels push, min(port, channels of the
-// message x channel_rate, card); what the root's links leave each of them is the fabric's matter: fair shares, or
-// queues, marks and pauses.
-// A single message under Simple goes as a ring's step does: LL's base, Simple's efficiency, no fill (measured sends of
-// A100 and H100 pairs, vidur 7d475133, to which nothing is fitted: 227 and 345 GB/s, all-to-alls of several reach
-// less). LL up to ll_bytes a message, Simple beyond and wherever messages leave the node: connections between
-// nodes have no LL buffers (NCCL_ALLOC_P2P_NET_LL_BUFFERS is 0: src/transport/net.cc); nothing is chosen by time.
-// Source: NCCL 2.30.7 src/enqueue.cc (addP2pToPlan: LL up to 16 KiB a channel, channels of a message), src/init.cc,
-// src/graph/paths.cc (two channels a peer over the network); base, efficiency, channel_rate and fill are fitted
-// (configs/libraries). That channels bind where links are fast is seen on B200: 4 and 8 devices send 467 and 553 GB/s
-// each, with their own part 623 and 632.
+// message x channel_rate), between nodes min(port, card); what the root's links leave each of them is the fabric's
+// matter: fair shares, or queues, marks and pauses. A single message under Simple goes as a ring's step does: LL's
+// base, Simple's efficiency, no fill (measured sends of A100 and H100 pairs, vidur 7d475133, to which nothing is
+// fitted: 227 and 345 GB/s, all-to-alls of several reach less). LL up to ll_bytes a message, Simple beyond and wherever
+// messages leave the node: connections between nodes have no LL buffers (NCCL_ALLOC_P2P_NET_LL_BUFFERS is 0:
+// src/transport/net.cc); nothing is chosen by time. Source: NCCL 2.30.7 src/enqueue.cc (addP2pToPlan: LL up to 16 KiB a
+// channel, channels of a message), src/init.cc, src/graph/paths.cc (two channels a peer over the network); base,
+// efficiency, channel_rate and fill are fitted (configs/libraries). That channels bind where links are fast is seen on
+// B200: 4 and 8 devices send 467 and 553 GB/s each, with their own part 623 and 632.
 #pragma once
 
 #include "network/collectives/collective.hpp"

@@ -105,7 +105,7 @@ TEST(Curves, MoreNodesTakeNoLessTime) {
           const CollectiveEstimate done = estimate(cluster, kind, nodes * 8, bytes);
           auto& known = longest[{std::string(warploom::name(kind)) + " " + way(done), bytes}];
           const bool is_stepped = has_stepped_chunks(done) || done.algorithm == "direct";
-          const double least = done.protocol == "ll" ? 0.75 : is_stepped ? 0.88 : 0.99;
+          const double least = done.protocol == "ll" ? 0.75 : is_stepped ? 0.85 : 0.99;
           EXPECT_GE(done.duration.seconds(), known.first.seconds() * least)
               << name << " " << warploom::name(kind) << " of " << bytes << " B on " << nodes << " nodes after "
               << known.second << ", " << way(done);
@@ -136,7 +136,8 @@ TEST(Curves, AChainTakesNoLessTimeWithMoreRanks) {
 }
 
 // Odd sizes and odd numbers of ranks, every operation and every cluster. A switch that adds moves a byte of a reduction
-// once where a ring moves it twice; rings through nodes of k cross a port with (k - 1) / k of their bytes.
+// once where a ring moves it twice; rings through nodes of k cross a port with (k - 1) / k of their bytes; a root is
+// reached over its port and its card at once.
 TEST(Curves, NothingGoesFasterThanItsLinks) {
   for (const auto& file : std::filesystem::directory_iterator(WARPLOOM_SOURCE_DIR "/configs/clusters")) {
     const std::string path = file.path().string();
@@ -156,7 +157,9 @@ TEST(Curves, NothingGoesFasterThanItsLinks) {
         for (const std::int64_t bytes : {std::int64_t{3}, std::int64_t{1'000'003}, std::int64_t{4'000'000'007}}) {
           const CollectiveEstimate done = estimate(cluster, kind, ranks, bytes);
           EXPECT_GT(done.duration, Time::zero());
-          const double most = kind == CollectiveKind::all_reduce ? 2 * port : port;
+          const bool has_root = kind == CollectiveKind::gather || kind == CollectiveKind::scatter;
+          const double card = is_through && has_root ? cluster.network.topology->card().value() : 0;
+          const double most = kind == CollectiveKind::all_reduce ? 2 * port : port + card;
           EXPECT_LE(done.bus_bandwidth.value(), most * (1 + 1e-6))
               << path << " " << warploom::name(kind) << " of " << ranks << ", " << bytes << " B, " << way(done);
         }
