@@ -151,11 +151,15 @@ void add_collective(CLI::App& root, Action& action) {
       ->add_option("--algo,--algorithm", arguments->choice.algorithm,
                    "instead of the library's choice (as NCCL_ALGO): ring, tree, nvls, ..., or an MSCCL file: plan.xml")
       ->type_name("NAME");
-  set_choices(command
-                  ->add_option("--proto,--protocol", arguments->choice.protocol,
-                               "instead of the library's choice (as NCCL_PROTO)")
-                  ->type_name("NAME"),
-              {"ll", "ll128", "simple"});
+  CLI::Option* protocol = command
+                              ->add_option("--proto,--protocol", arguments->choice.protocol,
+                                           "instead of the library's choice (as NCCL_PROTO)")
+                              ->type_name("NAME");
+  set_choices(protocol, protocol_names());
+  protocol->transform([](std::string given) {
+    std::ranges::transform(given, given.begin(), [](unsigned char c) { return std::tolower(c); });
+    return given;
+  });
   set_choices(command
                   ->add_option("--fabric", arguments->fabric,
                                "what moves the bytes: fair shares, or packets in queues with their statistics")

@@ -49,6 +49,14 @@ void run_or_throw(const std::vector<std::string>& arguments, Session& session) {
   if (action) action(session);
 }
 
+// A time beyond the clock comes from somewhere in a simulation, which knows no key.
+UserError with_cause(const UserError& error) {
+  if (!error.hint().empty() || !error.message().starts_with("time out of range")) return error;
+  return UserError("what is simulated takes longer than a clock holds (106 days)",
+                   "look for a size that is too large, a rate that is too small or a latency that is too long: in what "
+                   "was given, with `--set` and in the files");
+}
+
 }  // namespace
 
 std::unique_ptr<CLI::App> make_command_line(Action& action) {
@@ -81,7 +89,7 @@ int exit_code_of(const std::function<void()>& step, const Console& console) {
   } catch (const OutputClosed&) {
     return OutputClosed::exit_code;
   } catch (const UserError& error) {
-    console.tell(std::string(error.what()) + "\n");
+    console.tell(std::string(with_cause(error).what()) + "\n");
     return UserError::exit_code;
   } catch (const std::bad_alloc&) {
     console.tell(

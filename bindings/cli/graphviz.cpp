@@ -2,6 +2,7 @@
 // The program is started without a shell, so that no name is taken for a command.
 #include "bindings/cli/graphviz.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -40,6 +41,12 @@ class TemporaryFile {
     std::filesystem::remove(path_, ignored);
   }
   const std::string& path() const { return path_; }
+  std::string first_line() const {
+    std::string line;
+    std::ifstream file(path_);
+    std::getline(file, line);
+    return line;
+  }
 
  private:
   std::string path_;
@@ -54,8 +61,13 @@ void render_svg(const std::string& program, const std::string& dot, const std::s
   std::string output = "-o" + path;
   std::string from = input.path();
   char* arguments[] = {name.data(), type.data(), output.data(), from.data(), nullptr};
+  const TemporaryFile complaint("");
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, complaint.path().c_str(), O_WRONLY | O_TRUNC, 0);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, name.c_str(), nullptr, nullptr, arguments, environ);
+  const int failed = posix_spawnp(&child, name.c_str(), &files, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&files);
   if (failed != 0) {
     throw UserError(fmt::format("cannot start `{}` of Graphviz: {}", program, std::generic_category().message(failed)),
                     "install it (Debian: apt install graphviz), or write its language with `--dot FILE`");
@@ -64,7 +76,8 @@ void render_svg(const std::string& program, const std::string& dot, const std::s
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw UserError(fmt::format("`{}` of Graphviz could not write `{}`", program, path));
+    throw UserError(fmt::format("`{}` of Graphviz could not write `{}`", program, path),
+                    "it says: " + complaint.first_line());
 }
 
 }  // namespace warploom

@@ -3,6 +3,7 @@
 #include "bindings/cli/schemas.hpp"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "network/collectives/library.hpp"
@@ -19,6 +20,18 @@ namespace warploom {
 
 namespace {
 
+// A network of any kind also says what befalls it and what carries it: those keys stand beside the kind's own.
+std::string network_schema() {
+  using Json = nlohmann::ordered_json;
+  Json network = Json::parse(topology_registry().json_schema());
+  const Json conditions = Json::parse(json_schema<Conditions>());
+  Json beside = conditions.at("properties");
+  beside.erase("use");
+  beside["fabric"] = Json::parse(fabric_registry().json_schema());
+  for (Json& kind : network.at("oneOf")) kind.at("properties").update(beside);
+  return network.dump();
+}
+
 using NamedSchema = std::pair<std::string, std::function<std::string()>>;
 
 std::vector<NamedSchema> schemas() {
@@ -28,7 +41,7 @@ std::vector<NamedSchema> schemas() {
           {"architecture", [] { return json_schema<ArchitectureSpec>("Warploom architecture"); }},
           {"host", [] { return json_schema<HostSpec>("Warploom host"); }},
           {"library", [] { return json_schema<LibrarySpec>("Warploom collective library"); }},
-          {"network", [] { return topology_registry().json_schema(); }},
+          {"network", network_schema},
           {"conditions", [] { return json_schema<Conditions>("What befalls a network of any kind"); }},
           {"fabric", [] { return fabric_registry().json_schema(); }}};
 }

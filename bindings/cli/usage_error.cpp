@@ -75,6 +75,9 @@ std::optional<UserError> wrong_value(const CLI::App& app, const std::string& mes
     }
     if (is_flag(*option) || !message.starts_with(name + ":")) continue;
     const std::string value = split(option->get_type_name(), ':').front();
+    // CLI11 counts: `--gpus: 1 required but received 2`.
+    if (const auto count = message.rfind("received "); count != std::string::npos && message[count + 9] >= '2')
+      return UserError(fmt::format("`{}` is given more than once", name), see_help(app));
     return UserError(fmt::format("`{0}` needs a value: `{0} {1}`", name, value), see_help(app));
   }
   return {};
