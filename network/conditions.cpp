@@ -135,9 +135,9 @@ std::string folder_of(const ConfigValue& value) {
 }
 
 // `devices` 0: all, or those of the placement.
-std::shared_ptr<const Topology> with_conditions(std::shared_ptr<const Topology> base, const Conditions& conditions,
-                                                const ConfigValue& network, std::int64_t devices,
-                                                Diagnostics& diagnostics) {
+std::shared_ptr<const Topology> with_conditions(const std::shared_ptr<const Topology>& base,
+                                                const Conditions& conditions, const ConfigValue& network,
+                                                std::int64_t devices, Diagnostics& diagnostics) {
   WrittenNetwork made;
   made.kind = base->kind();
   made.graph = base->graph();
@@ -212,10 +212,10 @@ std::shared_ptr<const Topology> make_topology(const ConfigValue& network, std::i
     const std::int64_t wanted = devices == 0 ? topology->cluster_size() : devices;
     topology = registry.make(bare, diagnostics, conditions.any() ? topology->cluster_size() : wanted);
     if (!conditions.any()) return topology;
-    if (devices == 0) return with_conditions(std::move(topology), conditions, network, 0, diagnostics);
+    if (devices == 0) return with_conditions(topology, conditions, network, 0, diagnostics);
     if (wanted < 1 || wanted > topology->cluster_size()) registry.make(bare, diagnostics, wanted);  // says so
     if (diagnostics.error_count() != before) return nullptr;
-    return with_conditions(std::move(topology), conditions, network, wanted, diagnostics);
+    return with_conditions(topology, conditions, network, wanted, diagnostics);
   } catch (const UserError& error) {
     diagnostics.error(network.origin(), network.path(), error.message(), error.hint());
   }

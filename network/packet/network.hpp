@@ -204,7 +204,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
       std::for_each(first, first + c.path_length, action);
       return;
     }
-    std::vector<EdgeId> links(first, first + c.path_count * (c.path_length + 1));
+    std::vector<EdgeId> links(first, first + std::size_t{c.path_count} * (c.path_length + 1));
     std::ranges::sort(links);
     links.erase(std::unique(links.begin(), links.end()), links.end());
     links.pop_back();  // `nothing`, between the paths

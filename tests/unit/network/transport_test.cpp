@@ -14,7 +14,7 @@ namespace {
 
 using namespace literals;
 
-Network network_of(const std::string& cluster, std::int64_t devices, std::vector<std::string> overrides) {
+Network network_of(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides) {
   const Library library({WARPLOOM_SOURCE_DIR "/configs"});
   const ConfigValue config = load_config(cluster, overrides, library);
   Diagnostics diagnostics;
