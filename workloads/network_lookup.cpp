@@ -48,7 +48,11 @@ FoundTopology load_topology(const std::string& cluster, std::int64_t devices, co
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundTopology found;
   found.name = spec.name;
-  if (!diagnostics.has_errors()) found.topology = make_topology(spec.network, devices, diagnostics);
+  // What moves the bytes is no part of what the network is made of.
+  const auto fabric = spec.network.is_map() ? spec.network.find("fabric") : std::nullopt;
+  if (fabric) fabric->mark_all_read();
+  if (!diagnostics.has_errors())
+    found.topology = make_topology(fabric ? spec.network.without("fabric") : spec.network, devices, diagnostics);
   if (spec.library.is_map()) spec.library.mark_all_read();
   if (spec.timer.is_map()) spec.timer.mark_all_read();
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);

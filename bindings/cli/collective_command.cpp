@@ -61,7 +61,10 @@ Members taking_part(const CollectiveArguments& arguments) {
 // With the fabric that is asked for instead of the cluster's own.
 std::vector<std::string> overrides_of(const CollectiveArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
-  if (!arguments.fabric.empty()) overrides.push_back("network.fabric.kind=" + arguments.fabric);
+  // The fluid fabric knows nothing of what a file says of packets.
+  if (arguments.fabric == "fluid") overrides.emplace_back("network.fabric={kind: fluid}");
+  if (!arguments.fabric.empty() && arguments.fabric != "fluid")
+    overrides.push_back("network.fabric.kind=" + arguments.fabric);
   return overrides;
 }
 
@@ -118,8 +121,13 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   const bool in_a_node = members.devices <= found.network.topology->node_size();
   const Library library = Library::from_environment();
   const std::string device = device_of(found, library);
-  if (const auto band = collective_band(call, device, ranks, in_a_node, ErrorBands::load(library)))
+  if (auto band = collective_band(call, device, ranks, in_a_node, ErrorBands::load(library))) {
+    // What was measured is the library's own choice on the device's own network.
+    const bool is_altered =
+        !arguments.overrides.empty() || !arguments.choice.algorithm.empty() || !arguments.choice.protocol.empty();
+    band->is_borrowed = band->is_borrowed || is_altered;
     report.band = band_around(1 / band->ratio_p90, 1 / band->ratio_p10, description(*band));
+  }
   progress.reset();
   session.console.print(arguments.as_json ? to_json(report) : to_text(report));
 }
@@ -151,15 +159,10 @@ void add_collective(CLI::App& root, Action& action) {
       ->add_option("--algo,--algorithm", arguments->choice.algorithm,
                    "instead of the library's choice (as NCCL_ALGO): ring, tree, nvls, ..., or an MSCCL file: plan.xml")
       ->type_name("NAME");
-  CLI::Option* protocol = command
-                              ->add_option("--proto,--protocol", arguments->choice.protocol,
-                                           "instead of the library's choice (as NCCL_PROTO)")
-                              ->type_name("NAME");
-  set_choices(protocol, protocol_names());
-  protocol->transform([](std::string given) {
-    std::ranges::transform(given, given.begin(), [](unsigned char c) { return std::tolower(c); });
-    return given;
-  });
+  command
+      ->add_option("--proto,--protocol", arguments->choice.protocol,
+                   "instead of the library's choice (as NCCL_PROTO): ll, ll128, simple, or a list such as ^ll")
+      ->type_name("NAME");
   set_choices(command
                   ->add_option("--fabric", arguments->fabric,
                                "what moves the bytes: fair shares, or packets in queues with their statistics")

@@ -22,7 +22,8 @@ Time collnet_latency(const Setting& setting, Algorithm algorithm) {
 namespace {
 
 bool is_possible_over(const Setting& setting, Protocol protocol) {
-  return setting.library.collnet.enabled && protocol == Protocol::simple && !setting.profile.in_node();
+  return setting.library.collnet.enabled && protocol == Protocol::simple && !setting.profile.in_node() &&
+         (setting.profile.least_in_node < 2 || setting.topology.reduces_in_node());
 }
 
 Plan collnet_plan(const Setting& setting, Algorithm algorithm) {

@@ -10,7 +10,7 @@ namespace warploom {
 
 bool HierarchicalAllReduce::is_possible(const Setting& setting, Protocol protocol) const {
   return protocol_of(setting.library, protocol).enabled && !setting.profile.in_node() &&
-         setting.profile.least_in_node > 1;
+         setting.profile.least_in_node > 1 && setting.topology.reduces_in_node();
 }
 
 Plan HierarchicalAllReduce::plan(const Setting& setting, Protocol chosen) const {

@@ -83,7 +83,7 @@ struct NvlsSpec {
         field("enabled", &NvlsSpec::enabled, "whether devices and switch can").optional(),
         field("channels", &NvlsSpec::channels, "channels, one SM each").optional().in(1, 1024),
         field("chunk", &NvlsSpec::chunk, "bytes of a head's step in a channel, at most").optional().positive(),
-        field("base", &NvlsSpec::base, "first step and fill of a tree over nodes, at least").optional(),
+        field("base", &NvlsSpec::base, "first step and fill, at least").optional(),
         field("step", &NvlsSpec::step, "fixed time of a step").optional(),
         field("small_step", &NvlsSpec::small_step,
               "more than that, of a step whose chunk is below 64 KiB, what the threads move in one round")
@@ -128,6 +128,7 @@ struct PeerSpec {
   Bytes network_chunk{131'072};  // the same of calls over the network
   int channels = 32;             // of all messages together
   int network_channels = 2;      // of a message of such calls, at most
+  Time proxy;                    // of the thread that posts and polls a message to or from another node
 
   static auto fields() {
     return field_list(
@@ -148,7 +149,9 @@ struct PeerSpec {
         field("network_channels", &PeerSpec::network_channels,
               "channels of one message of calls over the network, at most (NCCL_NCHANNELS_PER_NET_PEER)")
             .optional()
-            .in(1, 1024));
+            .in(1, 1024),
+        field("proxy", &PeerSpec::proxy, "time of the device's proxy thread for each message to or from another node")
+            .optional());
   }
 };
 

@@ -31,7 +31,9 @@ NvlsPace nvls_pace(const Setting& setting, std::int64_t heads) {
   pace.loops = std::max<std::int64_t>((bytes + round * chunk - 1) / (round * chunk), 1);
   pace.port_rate = nvls_port_rate(setting);
   pace.port_bytes = setting.call.bytes * (heads + 1) / heads;
-  pace.step = nvls_step(setting, heads, static_cast<double>(chunk));
+  // A small call wakes fewer channels with whole chunks, at last one with as much as there is.
+  const double most = static_cast<double>(bytes) / static_cast<double>(heads);
+  pace.step = nvls_step(setting, heads, std::min(static_cast<double>(chunk), most));
   // Of a call below one loop all chunks are as if whole: its steps hide in the latency.
   if (pace.loops > 1) pace.missing = Bytes((pace.loops * round * chunk - bytes) * (heads + 1) / heads) / pace.port_rate;
   return pace;
@@ -44,7 +46,8 @@ bool NvlsAllReduce::is_possible(const Setting& setting, Protocol protocol) const
 
 Plan NvlsAllReduce::plan(const Setting& setting, Protocol /*protocol*/) const {
   const NvlsPace pace = nvls_pace(setting, setting.ranks());
-  const Time alone = pace.step * (static_cast<double>(pace.loops) + setting.library.nvls.fill) - pace.missing;
+  const Time played = pace.step * (static_cast<double>(pace.loops) + setting.library.nvls.fill) - pace.missing;
+  const Time alone = std::max(played, setting.library.nvls.base);
   Plan plan;
   plan.sms = setting.library.nvls.channels;
   plan.hbm_bytes_per_wire_byte = 2;  // out: a byte read; in: a byte written

@@ -5,7 +5,8 @@
 // Equations, n heads, c channels: a step of a channel moves a chunk for every head; a port carries c x chunk x (n + 1)
 // each way (its own share of n slices out, and the sum in: 1 + 1/n of the buffer in all).
 //   t_step = step + c x chunk x (n + 1) / (efficiency x port),   loops = ceil(bytes / (c n chunk)),
-//   time = (loops + fill) x t_step, less what the last loop's chunk falls short of a whole one on the port.
+//   time = (loops + fill) x t_step, less what the last loop's chunk falls short of a whole one on the port; at least
+//   base.
 // Chunks shrink with the buffer: 64, 32, 16 KiB below 64, 8, 2 rounds of all channels and heads (each test uses the
 // chunk so far). Source: NCCL 2.30.7 src/enqueue.cc (calcCollChunking), src/transport/nvls.cc, src/device/all_reduce.h.
 // Step, efficiency and fill are fitted (configs/libraries); efficiency also holds H800, whose 8 links it was not fitted

@@ -82,7 +82,13 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   const Bandwidth limit = messages.meet_at_receiver ? sender_limit(setting, chosen, messages) : rate;
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
   if (!profile.in_node()) latency += network_step(setting, protocol);
+  if (is_over_network(setting) && messages.count > 1) {
+    // One thread a device posts and polls them all: sends, and as many receives of an all-to-all.
+    const std::int64_t leaving = std::max<std::int64_t>(messages.count + 1 - profile.least_in_node, 0);
+    latency += peer.proxy * (leaving * (messages.copies_own ? 2 : 1));
+  }
   const Bytes part = std::min(messages.bytes / channels_of_message(setting), chunk_of_message(setting, messages.bytes));
+  latency += handshake_time(setting, protocol, static_cast<double>(part.count()));
   if (!is_alone) latency += part / rate * (spec.fill * std::min(1.0, at_once / static_cast<double>(copies)));
 
   Plan plan;

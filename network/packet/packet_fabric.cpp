@@ -32,13 +32,26 @@ std::unique_ptr<Router> router_for(const Topology& topology, const NetworkGraph&
   return topology.router(graph);
 }
 
+// What others take of a link's rate is not there for packets.
+NetworkGraph graph_left_by_others(const Topology& topology) {
+  NetworkGraph graph = topology.graph();
+  const std::vector<double> taken = topology.background();
+  for (std::size_t edge = 0; edge + 1 < taken.size(); edge += 2) {
+    const auto link = static_cast<LinkIndex>(edge / 2);
+    const double most = std::max(taken[edge], taken[edge + 1]);
+    if (most > 0)
+      graph.set_health(link, static_cast<double>(graph.link(static_cast<EdgeId>(edge)).health) * (1 - most));
+  }
+  return graph;
+}
+
 }  // namespace
 
 PacketFabric::PacketFabric(const PacketSpec& spec, std::shared_ptr<const Topology> topology, Engine& engine,
                            BundleListener& listener)
     : topology_(std::move(topology)),
       listener_(listener),
-      graph_(topology_->graph()),
+      graph_(graph_left_by_others(*topology_)),
       network_(graph_, spec, engine, *this, router_for(*topology_, graph_, spec), topology_->routing()) {}
 
 void PacketFabric::prepare(std::span<const Group> groups, std::span<const Traffic> traffic) {

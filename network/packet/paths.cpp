@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways of packets: one a queue pair, or several among which its packets are spread.
 //
-// Equation: the choices along a way are digits of its number, the first choice the fastest, each added to the flow's
-// hash where it is made: numbers 0 to c - 1 are the c ways of equal cost, and as many of them as there are links at the
-// first choice use each of those once. So a flow that is sprayed over up to `spray_paths` of them loads the links at
-// its first choice alike. A device with several links towards the destination has a queue pair for each.
+// Equation: the choices along a way are digits of its number, the first choice the fastest, each added to the digits
+// before it and to the flow's hash where it is made: numbers 0 to c - 1 are the c ways of equal cost, as many of them
+// as there are links at the first choice use each of those once, and what they choose later differs, too. So a flow
+// that is sprayed over up to `spray_paths` of them loads the links of every tier about alike. A device with several
+// links towards the destination has a queue pair for each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,9 +51,12 @@ std::uint32_t PacketNetwork::queue_pairs_of(VertexId from, VertexId to, std::uin
   if (auto* all = dynamic_cast<AllPathRouter*>(router_.get())) {
     const auto ways = all->paths(from, to);
     const std::size_t count = std::min(ways.size(), static_cast<std::size_t>(routing_.most_paths));
+    const std::uint64_t start = count < ways.size() ? hash_of({from, to, channel}, from, routing_.seed) : 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto pair = static_cast<std::uint32_t>(i);
-      known_paths_[{from, to, channel * most_pairs + pair}] = write_path({ways[i * ways.size() / count]});
+      // Where only some can be used, every flow takes others.
+      const std::size_t which = (static_cast<std::size_t>(start % ways.size()) + i * ways.size() / count) % ways.size();
+      known_paths_[{from, to, channel * most_pairs + pair}] = write_path({ways[which]});
     }
     return known->second = static_cast<std::uint32_t>(count);
   }
@@ -76,7 +80,7 @@ std::vector<std::vector<EdgeId>> PacketNetwork::ways_of(const FlowKey& flow) {
   std::size_t most = std::min(all, static_cast<std::size_t>(routing_.most_paths));
   if (most < all && fan <= most) most = most / fan * fan;
   for (std::size_t i = 1; i < most; ++i) {
-    auto way = numbered_way(flow, i, all, fan);
+    auto way = numbered_way(flow, most < fan ? i * fan / most : i, all, fan);
     if (way.size() == ways[0].size() && std::ranges::find(ways, way) == ways.end()) ways.push_back(std::move(way));
   }
   return ways;
@@ -88,6 +92,7 @@ std::vector<EdgeId> PacketNetwork::numbered_way(const FlowKey& flow, std::size_t
   const FlowKey whole{flow.from, flow.to, flow.channel / most_pairs};
   std::vector<EdgeId> way;
   std::vector<EdgeId> links;
+  std::size_t before = 0;  // digits so far
   all = fan = 1;
   for (VertexId at = flow.from; at != flow.to; at = graph_.to(way.back())) {
     router_->next(at, flow.to, links);
@@ -96,7 +101,9 @@ std::vector<EdgeId> PacketNetwork::numbered_way(const FlowKey& flow, std::size_t
       way.push_back(links[(hash_of(whole, at, routing_.seed) + flow.channel % most_pairs) % count]);
       continue;
     }
-    way.push_back(links[(hash_of(flow, at, routing_.seed) % count + number % count) % count]);
+    const std::size_t digit = number % count;
+    way.push_back(links[(hash_of(flow, at, routing_.seed) % count + digit + before) % count]);
+    before += digit;
     number /= count;
     if (fan == 1) fan = count;
     all = std::min(all * count, many);

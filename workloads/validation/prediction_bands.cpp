@@ -108,8 +108,11 @@ std::optional<ErrorBand> kernel_band(const Kernel& kernel, const BandDevice& dev
 std::optional<ErrorBand> collective_band(const Call& call, std::string_view device, std::int64_t ranks, bool in_a_node,
                                          const ErrorBands& bands) {
   if (call.moe) return in_a_node ? moe_band(call, device, ranks, bands) : std::nullopt;
-  return bands.collective_band(device, name(call.kind), in_a_node ? "one" : "several", ranks,
-                               size_class_of(call.bytes.count()));
+  constexpr int least_rows = 4;  // of fewer no percentile says anything
+  const auto band = bands.collective_band(device, name(call.kind), in_a_node ? "one" : "several", ranks,
+                                          size_class_of(call.bytes.count()));
+  if (!band || band->rows < least_rows) return std::nullopt;
+  return band;
 }
 
 std::string description(const ErrorBand& band) {
