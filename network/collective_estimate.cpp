@@ -69,6 +69,7 @@ ConcurrentEstimate estimate_concurrent(const Network& network, std::span<const C
   estimate.together = std::move(played.durations);
   estimate.end = played.end;
   estimate.bottleneck = std::move(played.bottleneck);
+  estimate.packets = std::move(played.packets);
   return estimate;
 }
 

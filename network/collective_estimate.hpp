@@ -54,10 +54,11 @@ struct ConcurrentCall {
 
 // Calls at once on one network. SMs and memory of devices that do several are not shared out here; the executor does.
 struct ConcurrentEstimate {
-  std::vector<CollectiveEstimate> alone;  // of each call, as if it were the only one
-  std::vector<Time> together;             // of each call, from its own start
-  Time end;                               // of the last
-  BusiestLink bottleneck;                 // from the first start to the last end
+  std::vector<CollectiveEstimate> alone;    // of each call, as if it were the only one
+  std::vector<Time> together;               // of each call, from its own start
+  Time end;                                 // of the last
+  BusiestLink bottleneck;                   // from the first start to the last end
+  std::optional<PacketStatistics> packets;  // of all together, where packets were played
 };
 
 ConcurrentEstimate estimate_concurrent(const Network& network, std::span<const ConcurrentCall> calls);

@@ -113,8 +113,11 @@ void estimate(const CollectiveArguments& arguments, Session& session) {
   if (!beside.empty()) {
     std::vector<ConcurrentCall> calls{{call, members.group, arguments.choice}};
     for (const CallBeside& other : beside) calls.push_back({other.call, other.members.group, {}});
-    const ConcurrentEstimate together = estimate_concurrent(found.network, calls);
+    ConcurrentEstimate together = estimate_concurrent(found.network, calls);
     report.together = together.together[0];
+    report.together_end = together.end;
+    report.bottleneck_together = together.bottleneck;
+    report.estimate.packets = std::move(together.packets);
     for (std::size_t i = 0; i < beside.size(); ++i)
       report.beside.push_back({beside[i].text, together.alone[i + 1].duration, together.together[i + 1]});
   }

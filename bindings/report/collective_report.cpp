@@ -37,13 +37,20 @@ std::string candidates_in_words(const CollectiveReport& report) {
   return "\nWhat the library could do (* is its choice, by its own estimate)\n" + table.to_string();
 }
 
-std::string packets_in_words(const PacketStatistics& p) {
-  std::string text = fmt::format(
-      "\nPackets: {} hops; {} marks, {} drops, {} resent; {} pauses ({}), {} waits for credits ({}); {} ECMP "
+// `end` is that of all that was played.
+std::string packets_in_words(const PacketStatistics& p, Time end, bool is_together) {
+  std::string text = fmt::format("\nPackets of {}, under way for {} of {}", is_together ? "all together" : "the call",
+                                 to_string(p.time), to_string(end));
+  if (p.time < end)
+    text += fmt::format("; the other {} are the library's latency before them", to_string(end - p.time));
+  text += fmt::format("\nRouting: {}\nCongestion control: {}\n", p.routing, p.congestion_control);
+  text += fmt::format(
+      "{} hops; {} marks, {} drops, {} resent; {} pauses ({}), {} waits for credits ({}); {} ECMP "
       "collisions\nFlows: {}, mean {}, 99% within {}, last {}\n",
       p.packet_hops, p.marks, p.drops, to_string(p.resent), p.pauses, to_string(p.paused), p.stalls,
       to_string(p.stalled), p.collisions, p.flows, to_string(p.mean_completion), to_string(p.tail_completion),
       to_string(p.last_completion));
+  text += "\nLoads are over the time that packets were under way\n";
   TextTable classes(
       {"links", "number", "mean load", "highest", "most queued", "marks", "drops", "pauses", "waits", "busiest"});
   classes.align_left(0);
@@ -53,7 +60,7 @@ std::string packets_in_words(const PacketStatistics& p) {
                  fmt::format("{:.0f}%", 100 * one.highest_load), to_string(one.most_queued), std::to_string(one.marks),
                  std::to_string(one.drops), std::to_string(one.pauses), std::to_string(one.stalls), one.busiest});
   }
-  text += "\n" + classes.to_string();
+  text += classes.to_string();
   TextTable table({"worst queues", "most", "mean", "load", "marks", "drops", "paused", "without credits", "flows"});
   table.align_left(0);
   for (const QueueStatistics& queue : p.queues) {
@@ -82,8 +89,11 @@ Json queue_json(const QueueStatistics& queue) {
           {"flows", queue.flows}};
 }
 
-Json packets_json(const PacketStatistics& p) {
-  Json json = {{"time_us", p.time.microseconds()},
+Json packets_json(const PacketStatistics& p, bool is_together) {
+  Json json = {{"of", is_together ? "together" : "alone"},
+               {"routing", p.routing},
+               {"congestion_control", p.congestion_control},
+               {"time_us", p.time.microseconds()},
                {"packet_hops", p.packet_hops},
                {"flows", p.flows},
                {"asked_bytes", p.asked.count()},
@@ -133,6 +143,11 @@ Json packets_json(const PacketStatistics& p) {
   return json;
 }
 
+Json link_json(const BusiestLink& link) {
+  if (link.name.empty()) return nullptr;
+  return {{"link", link.name}, {"load", link.load}};
+}
+
 }  // namespace
 
 std::string to_text(const CollectiveReport& report) {
@@ -144,18 +159,23 @@ std::string to_text(const CollectiveReport& report) {
   table.add({"algorithm", e.algorithm});
   table.add({"protocol", fmt::format("{}, {} channels", e.protocol, e.channels)});
   table.add({"bus bandwidth", to_string(e.bus_bandwidth)});
-  if (!e.bottleneck.name.empty())
-    table.add({"busiest link", fmt::format("{}, {:.0f}% busy", e.bottleneck.name, 100 * e.bottleneck.load)});
+  const auto add_link = [&table](const char* title, const BusiestLink& link, const char* over) {
+    if (!link.name.empty()) table.add({title, fmt::format("{}, {:.0f}% busy{}", link.name, 100 * link.load, over)});
+  };
+  add_link("busiest link", e.bottleneck, e.packets ? " over the whole duration" : "");
   if (report.together) {
     table.add({"all together", to_string(*report.together)});
     for (const BesideReport& other : report.beside)
       table.add({"beside it", fmt::format("{}: {} alone, {} together", other.call, to_string(other.alone),
                                           to_string(other.together))});
+    add_link("busiest link", report.bottleneck_together, " over all together");
   }
   std::string text = fmt::format("{} of {} over {} devices of {}\n", name(report.call.kind),
                                  to_string(report.call.bytes), report.ranks, report.cluster) +
                      table.lines();
-  if (e.packets) text += packets_in_words(*e.packets);
+  if (e.packets)
+    text +=
+        packets_in_words(*e.packets, report.together ? report.together_end : e.duration, report.together.has_value());
   if (report.has_explanation) text += candidates_in_words(report);
   return text;
 }
@@ -174,11 +194,12 @@ std::string to_json(const CollectiveReport& report) {
   json["channels"] = e.channels;
   json["busbw_gb_per_s"] = gb_per_s(e.bus_bandwidth);
   json["algbw_gb_per_s"] = e.duration > Time::zero() ? gb_per_s(report.call.bytes / e.duration) : 0.0;
-  json["bottleneck"] = nullptr;
-  if (!e.bottleneck.name.empty()) json["bottleneck"] = {{"link", e.bottleneck.name}, {"load", e.bottleneck.load}};
+  json["bottleneck"] = link_json(e.bottleneck);
   json["fabric"] = report.fabric;
   if (report.together) {
     json["together_us"] = report.together->microseconds();
+    json["together_end_us"] = report.together_end.microseconds();
+    json["together_bottleneck"] = link_json(report.bottleneck_together);
     json["beside"] = Json::array();
     for (const BesideReport& other : report.beside) {
       json["beside"].push_back({{"call", other.call},
@@ -186,7 +207,7 @@ std::string to_json(const CollectiveReport& report) {
                                 {"together_us", other.together.microseconds()}});
     }
   }
-  if (e.packets) json["packets"] = packets_json(*e.packets);
+  if (e.packets) json["packets"] = packets_json(*e.packets, report.together.has_value());
   json["error_band"] = band_json(report.band, e.duration);
   if (report.has_explanation) {
     json["candidates"] = Json::array();

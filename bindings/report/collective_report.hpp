@@ -26,7 +26,10 @@ struct CollectiveReport {
   std::int64_t ranks = 0;
   std::string fabric;  // "fluid", "packet"
   CollectiveEstimate estimate;
-  std::optional<Time> together;  // the call's duration with those beside it
+  // With those beside it; `estimate` is of the call alone, but for its packets, which are of all together.
+  std::optional<Time> together;  // the call's duration
+  Time together_end;             // of the last
+  BusiestLink bottleneck_together;
   std::vector<BesideReport> beside;
   std::optional<PredictionBand> band;
   bool has_explanation = false;

@@ -71,8 +71,12 @@ std::pair<std::int64_t, std::int64_t> spread(const Group& group, Rank start, con
   return shares.finish();
 }
 
-// Once around, or for independent flows the longest.
-Time path_latency(const TrafficShape& shape, Rank start, const Topology& topology) {
+struct PathLatency {
+  Time path;     // once around, or for independent flows the longest
+  Time longest;  // of a flow
+};
+
+PathLatency path_latency(const TrafficShape& shape, Rank start, const Topology& topology) {
   double sum_ps = 0;
   Time longest = Time::zero();
   for (const auto& flow : shape.flows(Box(start)).routed) {
@@ -84,7 +88,7 @@ Time path_latency(const TrafficShape& shape, Rank start, const Topology& topolog
       longest = std::max(longest, latency);
     }
   }
-  return shape.is_in_turn() ? Time::picoseconds(std::llround(sum_ps)) : longest;
+  return {shape.is_in_turn() ? Time::picoseconds(std::llround(sum_ps)) : longest, longest};
 }
 
 // From a leaf to the root of a binary tree over the nodes: a hop to the node 1, 2, 4, ... further. Takes the members as
@@ -124,19 +128,23 @@ GroupProfile profile_of(FlowPattern pattern, const Group& group, const Topology&
       for (std::int64_t i = 0; i < count; ++i) {
         GroupProfile one = profile;
         std::tie(one.nodes, one.least_in_node) = spread(group, box.at(i), topology);
-        one.path_latency = path_latency(shape, box.at(i), topology);
+        const PathLatency latency = path_latency(shape, box.at(i), topology);
+        one.path_latency = latency.path;
+        one.longest_hop = latency.longest;
         one.tree_latency = tree_latency(one, group, box.at(i), topology);
         if (!first) {
           first = one;
           continue;
         }
         const bool same = one.nodes == first->nodes && one.least_in_node == first->least_in_node &&
-                          one.path_latency == first->path_latency && one.tree_latency == first->tree_latency;
+                          one.path_latency == first->path_latency && one.tree_latency == first->tree_latency &&
+                          one.longest_hop == first->longest_hop;
         first->alike = first->alike && same;
         first->nodes = std::max(first->nodes, one.nodes);
         first->least_in_node = std::min(first->least_in_node, one.least_in_node);
         first->path_latency = std::max(first->path_latency, one.path_latency);
         first->tree_latency = std::max(first->tree_latency, one.tree_latency);
+        first->longest_hop = std::max(first->longest_hop, one.longest_hop);
       }
     }
   }

@@ -24,6 +24,7 @@ struct GroupProfile {
   std::int64_t rings = 0;     // that the pairs are of
   std::int64_t channels = 0;  // after splitting
   Bandwidth ring_rate{0};     // of all together
+  Time longest_hop = {};      // wires and switches between two neighbours, the farthest
 
   bool in_node() const { return nodes == 1; }
   friend bool operator==(const GroupProfile&, const GroupProfile&) = default;

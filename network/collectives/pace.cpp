@@ -135,6 +135,21 @@ Time handshake_time(const Setting& setting, const ProtocolSpec& protocol, double
   return asks ? transport.handshake : Time::zero();
 }
 
+Bytes ring_window(const Setting& setting, Protocol chosen, std::int64_t channels) {
+  if (setting.library.family != "nccl") return Bytes::zero();
+  // A chunk of Simple is four slots (ALLREDUCE_CHUNKSTEPS, src/include/collectives.h), else one.
+  const double chunks = chosen == Protocol::simple ? connection_slots / 4 : connection_slots;
+  return protocol_of(setting.library, chosen).chunk * (chunks * static_cast<double>(channels));
+}
+
+Bandwidth windowed_rate(const Setting& setting, Bandwidth rate, Bytes bytes, Bytes window) {
+  const double round_trip = 2 * setting.profile.longest_hop.seconds();
+  const auto size = static_cast<double>(window.count());
+  if (window == Bytes::zero() || bytes <= window || rate.value() * round_trip <= size) return rate;
+  const auto all = static_cast<double>(bytes.count());
+  return Bandwidth(all / (size / rate.value() + (all - size) * round_trip / size));
+}
+
 Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement) {
   const ProtocolSpec& protocol = protocol_of(setting.library, chosen);
   const ChannelUse use = channels_for(setting.call.bytes, most_channels(setting), protocol, setting.ranks());
@@ -146,10 +161,16 @@ Plan ring_plan(const Setting& setting, Protocol chosen, const Movement& movement
   const Time transfer = movement.pattern == FlowPattern::chain
                             ? chain_time(setting, protocol, movement, use, rate)
                             : ring_time(setting, protocol, movement, part, use, rate);
-  const Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
-                     handshake_time(setting, protocol, chunk) + transfer;
+  Time alone = start_time(protocol, use) + hop_time(setting, protocol, movement) +
+               handshake_time(setting, protocol, chunk) + transfer;
   // What moves at the link's pace is left to the fabric.
   if (protocol.channel_rate.value() > 0) rate = std::min(rate, protocol.channel_rate * use.channels);
+  const Bandwidth answered =
+      windowed_rate(setting, rate, movement.flow_bytes, ring_window(setting, chosen, use.channels));
+  if (answered < rate) {
+    alone += movement.flow_bytes / answered - movement.flow_bytes / rate;
+    rate = answered;
+  }
   const Bytes wire = movement.flow_bytes * protocol.wire_bytes;
   const Bandwidth limit = rate * protocol.wire_bytes;
   const Time moving = std::min(wire / limit, alone);

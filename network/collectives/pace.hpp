@@ -58,6 +58,20 @@ Time network_step(const Setting& setting, const ProtocolSpec& protocol);
 // Once a call whose channels send messages of so many bytes of payload between nodes (TransportSpec::eager).
 Time handshake_time(const Setting& setting, const ProtocolSpec& protocol, double message);
 
+// NCCL's connections have eight slots (NCCL_STEPS, src/include/device.h): a sender fills one again when the network has
+// answered for it (src/transport/net.cc: posted < done + maxDepth).
+inline constexpr double connection_slots = 8;
+
+// Payload that channels may have under way to the next rank of a ring: each its buffer, NCCL_BUFFSIZE under Simple.
+// 0: any, of libraries with other buffers.
+Bytes ring_window(const Setting& setting, Protocol protocol, std::int64_t channels);
+
+// Mean rate of a flow of these bytes that goes at `rate` while no more than `window` is unanswered. The first window
+// goes at once, the rest at a window a round trip of the wires to the farthest neighbour (what the ends take for an
+// answer is not counted):
+//   bytes / (window / rate + (bytes - window) x round trip / window), where window < rate x round trip.
+Bandwidth windowed_rate(const Setting& setting, Bandwidth rate, Bytes bytes, Bytes window);
+
 Plan ring_plan(const Setting& setting, Protocol protocol, const Movement& movement);
 
 // `start` of the equation above.

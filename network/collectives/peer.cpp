@@ -67,6 +67,14 @@ Bytes chunk_of_message(const Setting& setting, Bytes message) {
   return message < peer.network_chunk * 8 ? peer.network_chunk / 2 : peer.network_chunk;
 }
 
+// What may be under way of one message.
+Bytes message_window(const Setting& setting, Protocol chosen, Bytes message) {
+  const std::int64_t channels = channels_of_message(setting);
+  if (chosen != Protocol::simple) return ring_window(setting, chosen, channels);
+  if (!is_over_network(setting) || setting.library.family != "nccl") return Bytes::zero();
+  return chunk_of_message(setting, message) * (connection_slots * static_cast<double>(channels));
+}
+
 }  // namespace
 
 Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages) {
@@ -80,6 +88,8 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   // Where the device with the most of them is busy with all; the fabric finds by itself what a receiver leaves each.
   const Bandwidth rate = message_rate(setting, chosen, messages, messages.count);
   const Bandwidth limit = messages.meet_at_receiver ? sender_limit(setting, chosen, messages) : rate;
+  const Bandwidth answered =
+      windowed_rate(setting, limit, messages.bytes, message_window(setting, chosen, messages.bytes));
   Time latency = (is_alone ? peer.ll.base : spec.base) + profile.path_latency;
   if (!profile.in_node()) latency += network_step(setting, protocol);
   if (is_over_network(setting) && messages.count > 1) {
@@ -99,7 +109,7 @@ Plan peer_plan(const Setting& setting, Protocol chosen, const Messages& messages
   plan.hbm_bytes_per_wire_byte = setting.library.copy_hbm_bytes * static_cast<double>(messages.count) * (rate / limit);
   plan.steps.push_back(
       {latency,
-       {bundle_of(setting, messages.pattern, messages.bytes * protocol.wire_bytes, limit * protocol.wire_bytes)}});
+       {bundle_of(setting, messages.pattern, messages.bytes * protocol.wire_bytes, answered * protocol.wire_bytes)}});
   return plan;
 }
 

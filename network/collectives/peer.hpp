@@ -11,6 +11,8 @@
 //          a channel would have more than four messages at once; a channel works on eight together, so that only of
 //          those the first part is exposed. Calls that leave the node: chunk 128 KiB, / 4 of m < 128 KiB, / 2 of less
 //          than eight of them.
+// Over the network no more than eight slots of a message's chunk are under way in each of its channels (windowed_rate):
+// over links of 100 km that binds.
 // That rate sets how long the first parts take, and what a flow may reach where a device sends all its messages itself
 // (all-to-all, scatter). A gather's flows are limited by what one sender's channels push, min(port, channels of the
 // message x channel_rate), between nodes min(port, card); what the root's links leave each of them is the fabric's

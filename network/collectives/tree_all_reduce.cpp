@@ -115,6 +115,9 @@ Plan TreeAllReduce::plan(const Setting& setting, Protocol chosen) const {
   const double chunk = share > 0 ? std::min(tree_chunk(setting, chosen, share), share) : 0;
   const Time latency = start_time(protocol, use) + protocol.hop * (2 * (in_node - 1)) + tree_hops(setting, protocol) +
                        handshake_time(setting, protocol, chunk) + pipeline_time(setting, chosen, use, chunk, rate);
+  // A chunk takes a slot of its channel's connection to the parent.
+  rate = windowed_rate(setting, rate, setting.call.bytes,
+                       Bytes(std::llround(chunk * connection_slots * static_cast<double>(use.channels))));
   PlanStep step{latency, {}};
   // So few bytes load no link: the whole call is latency, and the fabric need not know of the tree.
   if (const Time moving = setting.call.bytes / rate; moving < latency / 100) {

@@ -25,10 +25,12 @@ void PacketNetwork::arrive(PacketId id) {
   const std::uint8_t lane =
       by_hop_ ? static_cast<std::uint8_t>(std::min(packet.lane + 1U, lane_count_ - 1)) : packet.lane;
   if (port.buffer != nothing) {
-    const std::int64_t waiting = lanes_[next * lane_count_ + lane].queued;
+    const LaneId queue = next * lane_count_ + lane;
+    const std::int64_t waiting = lanes_[queue].queued;
     switch (buffers_[port.buffer].take(lanes_[from], size_on(port, packet.payload), waiting)) {
       case SharedBuffer::Verdict::dropped:
-        return drop(id, from);
+        // Its queue is full; with pauses it is the headroom of the link that it came by.
+        return drop(id, buffers_[port.buffer].pauses ? from : queue);
       case SharedBuffer::Verdict::taken_and_pause:
         push(now_ + ports_[edge ^ 1U].pause_delay, Kind::pause, from);
         break;

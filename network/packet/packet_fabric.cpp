@@ -239,6 +239,34 @@ BusiestLink PacketFabric::busiest_link(Time duration) const {
   return busiest;
 }
 
+// Of the kinds of link that have any.
+std::string PacketFabric::control_in_words() const {
+  const auto has = [this](LinkProtocol protocol) {
+    for (EdgeId edge = 0; edge < graph_.edge_count(); ++edge) {
+      if (graph_.kind(edge).protocol == protocol) return true;
+    }
+    return false;
+  };
+  const PacketSpec& spec = network_.spec();
+  std::string words;
+  if (has(LinkProtocol::ethernet)) {
+    words = fmt::format("{} over Ethernet, {} pauses", enum_name(spec.ethernet.congestion_control),
+                        spec.ethernet.pause.enabled ? "with" : "without");
+  }
+  if (has(LinkProtocol::infiniband)) {
+    words += fmt::format("{}{} over InfiniBand", words.empty() ? "" : "; ",
+                         spec.infiniband.congestion_control.enabled ? "table of delays" : "credits alone");
+  }
+  return words.empty() ? "credits alone" : words;
+}
+
+PacketStatistics PacketFabric::statistics(std::size_t most) const {
+  PacketStatistics all = network_.statistics(most);
+  all.routing = network_.routing().in_words();
+  all.congestion_control = control_in_words();
+  return all;
+}
+
 void PacketFabric::on_transfer_done(TransferId id) {
   const Running running = running_[id];
   listener_.on_bundle_done(running.token, running.alike);

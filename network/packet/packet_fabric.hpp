@@ -35,13 +35,14 @@ class PacketFabric final : public Fabric, private PacketListener {
   FabricCounters counters() const override { return counters_; }
   BusiestLink busiest_link(Time duration) const override;
 
-  PacketStatistics statistics(std::size_t most = 10) const { return network_.statistics(most); }
+  PacketStatistics statistics(std::size_t most = 10) const;
   const PacketNetwork& network() const { return network_; }
   void set_progress(PacketNetwork::Progress progress) { network_.set_progress(std::move(progress)); }
   // As the assumptions of a report say it.
   std::string in_words() const { return "packets in queues; " + network_.routing().in_words(); }
 
  private:
+  std::string control_in_words() const;
   using Flow = GatedFlow;
   using Written = WrittenTraffic;
   void write(Written& written, const Traffic& traffic) const;

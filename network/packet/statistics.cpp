@@ -105,7 +105,7 @@ std::vector<LaneId> PacketNetwork::add_classes(PacketStatistics& all, double sec
   std::map<std::string_view, EdgeId> busiest;
   for (EdgeId edge = 0; edge < ports_.size(); ++edge) {
     const Port& port = ports_[edge];
-    if (port.packets == 0) continue;
+    if (port.packets == 0) continue;  // nothing has come to it: what a full queue drops waits behind something sent
     const std::string_view kind = graph_.kind(edge).name;
     LinkClassStatistics& sums = classes[kind];
     ++sums.links;
@@ -139,18 +139,20 @@ std::vector<LaneId> PacketNetwork::add_classes(PacketStatistics& all, double sec
   return used;
 }
 
-// Each by the largest of its depth over the deepest queue's, its pause over the longest and its wait for credits over
-// the longest; then by what its link carried.
+// Each by the largest of its depth over the deepest queue's, its drops over the most, its pause over the longest and
+// its wait for credits over the longest; then by drops and by what its link carried.
 std::vector<LaneId> PacketNetwork::worst_queues(std::vector<LaneId> lanes, std::size_t most) const {
   QueueStatistics worst;
   for (const LaneId id : lanes) {
     const QueueStatistics one = lane_statistics(id);
     worst.most_queued = std::max(worst.most_queued, one.most_queued);
+    worst.drops = std::max(worst.drops, one.drops);
     worst.paused = std::max(worst.paused, one.paused);
     worst.stalled = std::max(worst.stalled, one.stalled);
   }
   struct Place {
     double share = 0;
+    std::uint64_t drops = 0;
     std::int64_t bytes = 0;
     LaneId id = 0;
   };
@@ -159,14 +161,16 @@ std::vector<LaneId> PacketNetwork::worst_queues(std::vector<LaneId> lanes, std::
     const QueueStatistics one = lane_statistics(id);
     double share = 0;
     if (worst.most_queued > Bytes::zero()) share = one.most_queued / worst.most_queued;
+    if (worst.drops > 0) share = std::max(share, static_cast<double>(one.drops) / static_cast<double>(worst.drops));
     if (worst.paused > Time::zero()) share = std::max(share, one.paused / worst.paused);
     if (worst.stalled > Time::zero()) share = std::max(share, one.stalled / worst.stalled);
-    places.push_back({share, ports_[id / lane_count_].payload, id});
+    places.push_back({share, one.drops, ports_[id / lane_count_].payload, id});
   }
   most = std::min(most, places.size());
   std::ranges::partial_sort(places, places.begin() + static_cast<std::ptrdiff_t>(most),
                             [](const Place& a, const Place& b) {
                               if (a.share != b.share) return a.share > b.share;
+                              if (a.drops != b.drops) return a.drops > b.drops;
                               return a.bytes != b.bytes ? a.bytes > b.bytes : a.id < b.id;
                             });
   lanes.clear();

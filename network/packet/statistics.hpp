@@ -56,7 +56,9 @@ struct SlowFlow {
 };
 
 struct PacketStatistics {
-  Time time;  // simulated
+  std::string routing;             // how packets chose their ways, in words
+  std::string congestion_control;  // who slowed senders down, in words
+  Time time;                       // from the first packet to the last
   std::uint64_t packet_hops = 0;
   std::uint64_t flows = 0;  // connections that have ended
   Bytes asked{0};
@@ -75,7 +77,7 @@ struct PacketStatistics {
   Time tail_completion;  // 99th percentile
   Time last_completion;
   std::vector<LinkClassStatistics> classes;  // the one with the busiest link first
-  std::vector<QueueStatistics> queues;       // the worst first, by depth, pause or wait for credits
+  std::vector<QueueStatistics> queues;       // the worst first, by depth, drops, pause or wait for credits
   std::vector<SlowFlow> slowest;
 };
 

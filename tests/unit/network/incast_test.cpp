@@ -97,6 +97,36 @@ TEST(Incast, OfAGatherEachSenderIsAsFastAsItsOwnChannels) {
   }
 }
 
+TEST(Incast, WhatAFullQueueDropsIsItsOwnAndPutsItFirst) {
+  const auto estimate = gather({"network.fabric.kind=packet", control + "none",
+                                "network.fabric.ethernet.pause.enabled=false", "network.fabric.ethernet.buffer=1 MB"});
+  const PacketStatistics& packets = *estimate.packets;
+  EXPECT_GT(packets.drops, 0U);
+  EXPECT_EQ(packets.delivered, message * senders);
+  EXPECT_EQ(packets.queues.at(0).name, "rack 0 -> card 0");
+  EXPECT_EQ(packets.queues.at(0).drops, packets.drops);
+}
+
+TEST(Incast, OfCallsAtOnceTheStatisticsAreOfAll) {
+  const Network network = cluster("meta_24k_h100", 24, {"network.fabric.kind=packet", control + "none"});
+  const auto send_from = [](Rank rank) {
+    const Call call{CollectiveKind::send_recv, message, DataType::bf16, 0};
+    return ConcurrentCall{call, test::group({{2, -rank}}, {}, rank), {}};
+  };
+  const auto both = estimate_concurrent(network, std::vector{send_from(8), send_from(16)});
+  const PacketStatistics& alone = *both.alone[0].packets;
+  const PacketStatistics& together = *both.packets;
+  EXPECT_EQ(alone.delivered, message);
+  EXPECT_EQ(together.delivered, message * 2);
+  EXPECT_EQ(together.flows, alone.flows + both.alone[1].packets->flows);
+  EXPECT_GT(into_root(together).most_queued, into_root(alone).most_queued * 10);
+  const Time needed = message * 2 / network.topology->card();
+  EXPECT_EQ(both.bottleneck.name, "nic");
+  EXPECT_NEAR(both.bottleneck.load, needed / both.end, 0.01);
+  EXPECT_EQ(together.congestion_control, "none over Ethernet, with pauses");
+  EXPECT_NE(together.routing.find("spray"), std::string::npos);
+}
+
 // Two messages of one device share 20 GB/s: when the short one is done the other has all of it.
 TEST(Incast, MessagesOfADeviceShareWhatItCanSend) {
   const NetworkGraph graph = star(4, wire(LinkProtocol::infiniband, 50_GBps, 0_ns));

@@ -115,5 +115,34 @@ TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
   }
 }
 
+// 100 km and back take 1 ms, in which a channel sends its eight slots and then waits for the first answer.
+TEST(Transport, OverALongLinkAConnectionMovesItsSlotsARoundTrip) {
+  const Network network = network_of("clusters/two_sites_h100", 2048, {});
+  const auto group = [](std::vector<Stride> digits) {
+    Group made;
+    made.members.digits = std::move(digits);
+    made.instances = {{0, {}}};
+    return made;
+  };
+  const Group pair = group({{2, 1024}});
+  const Group nodes = group({{8, 1}, {2, 1024}});
+  const double round_trip = 2 * network.topology->latency(0, 1024).seconds();
+  const auto trips = [&](CollectiveKind kind, const Group& ranks, Bytes bytes, const char* algorithm) {
+    const Call call{kind, bytes, DataType::bf16, 0};
+    return estimate_chosen(network, call, ranks, {algorithm, "simple"}).duration.seconds() / round_trip;
+  };
+  const LibrarySpec& library = network.planner->library();
+  // A message: two channels of eight slots of a chunk each.
+  const auto send = [&](Bytes bytes) { return trips(CollectiveKind::send_recv, pair, bytes, "direct"); };
+  EXPECT_NEAR(send(2_GiB) - send(1_GiB), 1_GiB / (library.peer.network_chunk * 8 * 2), 0.1);
+  // What the slots hold goes at once.
+  EXPECT_LT(send(1_MiB), 0.7);
+  EXPECT_GT(send(8_MiB), 3.5);
+  // A ring's channels have a buffer of two chunks; the cards of a node would carry more.
+  const auto gather = [&](Bytes bytes) { return trips(CollectiveKind::all_gather, nodes, bytes, "ring"); };
+  EXPECT_NEAR(gather(2_GiB) - gather(1_GiB), 1_GiB * 15 / 16 / (library.simple.chunk * 2 * library.network_channels),
+              0.2);
+}
+
 }  // namespace
 }  // namespace warploom
