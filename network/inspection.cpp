@@ -8,6 +8,7 @@
 #include "network/graph/measure.hpp"
 #include "network/graph/routing.hpp"
 #include "network/topologies/free_graph.hpp"
+#include "network/topologies/graph_topology.hpp"
 #include "network/topologies/parts.hpp"
 
 namespace warploom {
@@ -148,6 +149,19 @@ std::vector<Reach> reach_of(const Topology& topology, const NetworkGraph& graph,
   return found;
 }
 
+// Trees answer by formula, of any size; graphs are cut.
+void measure_bisection(const Topology& topology, const NetworkGraph& graph, Router& router, Inspection& found) {
+  const auto* written = dynamic_cast<const GraphTopology*>(&topology);
+  found.half_injection = found.injection / 2;
+  if (!found.is_part() && written == nullptr) {
+    found.bisection = topology.bisection();
+    return;
+  }
+  const Cut cut = found.is_part() ? bisection_of(graph, router, found.node_size) : written->cut();
+  found.bisection = cut.rate;
+  found.half_injection = found.injection * (static_cast<double>(cut.smaller) / static_cast<double>(found.devices));
+}
+
 }  // namespace
 
 std::string_view name(VertexKind kind) { return name_in(kind); }
@@ -203,7 +217,7 @@ InspectedNetwork inspect_network(const Topology& topology) {
   found.port = topology.port();
   found.card = topology.card();
   found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();
-  found.bisection = found.is_part() ? bisection_of(graph, *router) : topology.bisection();
+  measure_bisection(topology, graph, *router, found);
   found.diameter = found.is_part() ? diameter_of(graph, *router) : topology.diameter();
   found.reach = reach_of(topology, graph, *router);
   found.notes = notes_of(found);

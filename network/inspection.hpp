@@ -6,7 +6,8 @@
 // together). Latencies: of the shortest way from device 0 to the first, last and farthest of the devices that it meets
 // at as many links, as far as links have one. All is of the devices that the job uses (of all where it uses all): for
 // fewer, what their ways lead over and the inside of their nodes (graph/part.hpp), and injection, bisection and
-// diameter among them alone, measured.
+// diameter among them alone, measured. Bisection lies between whole nodes and is compared with what its smaller half
+// can send: of 3 nodes 1, injection x 1 / 3.
 #pragma once
 
 #include <cstdint>
@@ -68,10 +69,12 @@ struct Inspection {
   Bandwidth card{0};
   Bandwidth injection{0};
   Bandwidth bisection{0};
+  Bandwidth half_injection{0};  // of the smaller of the bisection's halves
   int diameter = 0;
   std::vector<Reach> reach;
   std::vector<std::string> notes;  // what a reader should know of these numbers
 
+  double bisection_share() const { return half_injection.value() > 0 ? bisection.value() / half_injection.value() : 0; }
   bool is_part() const { return devices < cluster_size; }
   std::int64_t switches() const;  // chips in all
   std::int64_t switches_down() const;

@@ -77,6 +77,16 @@ std::string reach_in_words(const Inspection& found) {
   return table.to_string();
 }
 
+std::string bisection_in_words(const Inspection& found) {
+  const std::int64_t nodes = (found.devices + found.node_size - 1) / found.node_size;
+  const bool is_odd = nodes > 1 && nodes % 2 != 0;
+  return fmt::format(
+      "{}, {:.3g}% of {}", to_string(found.bisection), 100 * found.bisection_share(),
+      is_odd && found.half_injection != found.injection / 2
+          ? fmt::format("the injection of the smaller half, cut {} to {} nodes", nodes / 2, nodes - nodes / 2)
+          : std::string("half the injection"));
+}
+
 Json time_or_null(Time time) { return time > Time::zero() ? Json(time.microseconds()) : Json(nullptr); }
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
@@ -95,10 +105,7 @@ std::string to_text(const NetworkReport& report) {
   table.add({"a device's port", found.port.value() > 0 ? to_string(found.port) + " of payload" : "-"});
   table.add({"a device's card", found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
   table.add({"injection", to_string(found.injection)});
-  table.add(
-      {"bisection",
-       fmt::format("{}, {:.3g}% of half the injection", to_string(found.bisection),
-                   found.injection.value() > 0 ? 100 * found.bisection.value() / (found.injection.value() / 2) : 0)});
+  table.add({"bisection", bisection_in_words(found)});
   table.add({"diameter", fmt::format("{} links", found.diameter)});
   if (found.power().value() > 0) table.add({"power", to_string(found.power()) + ", where it is given"});
   if (found.price() > 0) table.add({"price", dollars(found.price()) + ", where it is given"});
@@ -128,6 +135,7 @@ std::string to_json(const NetworkReport& report) {
   json["card_gb_per_s"] = found.card.value() / 1e9;
   json["injection_gb_per_s"] = found.injection.value() / 1e9;
   json["bisection_gb_per_s"] = found.bisection.value() / 1e9;
+  json["bisection_share"] = found.bisection_share();
   json["diameter"] = found.diameter;
   json["power_w"] = number_or_null(found.power().value());
   json["price_usd"] = number_or_null(found.price());

@@ -73,6 +73,41 @@ TEST(Inspection, OfFewerDevicesCountsWhatTheyUse) {
   EXPECT_EQ(leaf.switches(), 2 + 1);
 }
 
+// Three nodes: one against two, all of its cards. Nodes and their NVLink stay whole, so that nothing crosses there.
+TEST(Inspection, CutsAnOddNumberOfNodesBetweenThem) {
+  const std::string rails =
+      "kind: rail_fat_tree\n" + test::node_text + "tiers: [{name: leaf, of: 4}, {name: spine, of: 4}]\n";
+  const Inspection three = inspect(*with_conditions(rails, 24));
+  EXPECT_EQ(three.bisection, 8 * 50_GBps);
+  EXPECT_EQ(three.half_injection, 8 * 50_GBps);
+  // Of two and a half nodes the half is in the larger part.
+  const Inspection partial = inspect(*with_conditions(rails, 20));
+  EXPECT_EQ(partial.bisection, 8 * 50_GBps);
+  EXPECT_EQ(partial.half_injection, 8 * 50_GBps);
+  const Inspection two = inspect(*with_conditions(rails, 16));
+  EXPECT_DOUBLE_EQ(two.bisection_share(), 1);
+}
+
+// configs/examples/dragonfly_plus_72: a group of three nodes and one more against five: 16 cables leave the group, 8
+// the other's leaf; the four nodes have 32 cards.
+TEST(Inspection, CutsADragonflyOfNineNodesInFourAndFive) {
+  const Inspection found =
+      inspect(*with_conditions("kind: dragonfly_plus\n" + test::node_text +
+                                   "groups: 3\nleaves: 3\nspines: 2\nof: 1\nlocal_links: 4\nglobal_links: 8\n",
+                               0));
+  EXPECT_FALSE(found.is_part());
+  EXPECT_DOUBLE_EQ(found.bisection.value(), 24 * 50e9);
+  EXPECT_DOUBLE_EQ(found.half_injection.value(), 32 * 50e9);
+  EXPECT_DOUBLE_EQ(found.bisection_share(), 0.75);
+}
+
+// Nothing to cut between nodes: four devices of one on four.
+TEST(Inspection, CutsASingleNodeBetweenItsDevices) {
+  const Inspection found = inspect(*with_conditions("kind: torus\ndimensions: [8]\nlinks: [{rate: 50 GB/s}]\n", 0));
+  EXPECT_EQ(found.bisection, 2 * 50_GBps);
+  EXPECT_EQ(found.half_injection, 8 * 50_GBps);
+}
+
 TEST(Inspection, OfAPlacementIsOfItsDevices) {
   const Inspection found = inspect(*with_conditions(clos + "placement: {hosts: [0, 3]}\n", 0));
   EXPECT_EQ(found.devices, 4);
