@@ -149,6 +149,29 @@ std::vector<Reach> reach_of(const Topology& topology, const NetworkGraph& graph,
   return found;
 }
 
+// With what is down of all that the shortest ways would lead over, were it up.
+GraphPart part_in_use(const NetworkGraph& graph, Router& router) {
+  GraphPart part = used_part_of(graph, router);
+  NetworkGraph sound = graph;
+  std::vector<LinkIndex> lost;
+  for (LinkIndex i = 0; i < graph.links().size(); ++i) {
+    if (graph.links()[i].health > 0) continue;
+    lost.push_back(i);
+    sound.set_health(i, 1);
+  }
+  if (lost.empty()) return part;
+  sound.finish();
+  Router shortest(sound);
+  const GraphPart wanted = used_part_of(sound, shortest);
+  for (const LinkIndex i : lost) {
+    if (!wanted.links[i]) continue;
+    part.links[i] = true;
+    part.vertices[graph.links()[i].a] = true;
+    part.vertices[graph.links()[i].b] = true;
+  }
+  return part;
+}
+
 // Trees answer by formula, of any size; graphs are cut.
 void measure_bisection(const Topology& topology, const NetworkGraph& graph, Router& router, Inspection& found) {
   const auto* written = dynamic_cast<const GraphTopology*>(&topology);
@@ -211,9 +234,10 @@ InspectedNetwork inspect_network(const Topology& topology) {
   found.devices = topology.device_count();
   found.cluster_size = topology.cluster_size();
   found.node_size = topology.node_size();
-  made.part = found.is_part() ? used_part_of(graph, *router) : whole_of(graph);
+  made.part = found.is_part() ? part_in_use(graph, *router) : whole_of(graph);
   found.vertices = count_vertices(graph, made.part);
-  found.cables = count_cables(graph, made.part, topology.background());
+  made.background = topology.background();
+  found.cables = count_cables(graph, made.part, made.background);
   found.port = topology.port();
   found.card = topology.card();
   found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();

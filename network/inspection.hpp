@@ -5,9 +5,9 @@
 // files give them. Ports used: of one switch, cables of all its links (of a switch of several chips, of all of them
 // together). Latencies: of the shortest way from device 0 to the first, last and farthest of the devices that it meets
 // at as many links, as far as links have one. All is of the devices that the job uses (of all where it uses all): for
-// fewer, what their ways lead over and the inside of their nodes (graph/part.hpp), and injection, bisection and
-// diameter among them alone, measured. Bisection lies between whole nodes and is compared with what its smaller half
-// can send: of 3 nodes 1, injection x 1 / 3.
+// fewer, what their ways lead over, or would if it were not down, and the inside of their nodes (graph/part.hpp), and
+// injection, bisection and diameter among them alone, measured. Bisection lies between whole nodes and is compared with
+// what its smaller half can send: of 3 nodes 1, injection x 1 / 3.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +88,7 @@ struct InspectedNetwork {
   Inspection counts;
   NetworkGraph graph;
   GraphPart part;
+  std::vector<double> background;  // by edge: the share that others take; empty: none
 };
 
 InspectedNetwork inspect_network(const Topology& topology);

@@ -141,6 +141,31 @@ TEST(Inspection, TellsWhatIsDownAndDegraded) {
   EXPECT_TRUE(std::ranges::any_of(quotient.links, [](const QuotientLink& link) { return link.health == 0.25; }));
 }
 
+// A part tells of what its ways would use, and of nothing else.
+TEST(Inspection, OfAPartTellsItsFaults) {
+  const Inspection found = inspect(*with_conditions(
+      clos + "faults: [{vertex: spine 1}, {vertex: card 2}, {a: leaf 0, b: spine 3}, {vertex: leaf 3}]\n", 8));
+  EXPECT_TRUE(found.is_part());
+  EXPECT_EQ(of_name(found, "spine").count, 4);
+  EXPECT_EQ(of_name(found, "spine").down, 1);
+  EXPECT_EQ(of_name(found, "card").count, 8);
+  EXPECT_EQ(of_name(found, "card").down, 1);
+  EXPECT_EQ(of_name(found, "leaf").count, 2);  // leaf 3 is others'
+  EXPECT_EQ(of_name(found, "leaf").down, 0);
+  const auto leaf = std::ranges::find(found.cables, "leaf", &CableCount::name);
+  EXPECT_EQ(leaf->count, 2 * 4);
+  EXPECT_EQ(leaf->down, 2 + 1);  // spine 1's and one
+}
+
+TEST(Quotient, ShowsTheLoadOfOthers) {
+  const auto topology = with_conditions(clos + "background: [{a: leaf 1, b: spine 2, share: 0.5}]\n", 16);
+  const NetworkGraph graph = topology->graph();
+  for (const std::size_t whole : {4U, 1000U}) {
+    const Quotient quotient = quotient_of(graph, whole_of(graph), whole, 60, topology->background());
+    EXPECT_EQ(std::ranges::count(quotient.links, 0.5, &QuotientLink::background), 1) << whole;
+  }
+}
+
 TEST(Inspection, SaysWhereNoRadixAndNoLatencyIsGiven) {
   const auto notes = [](const std::string& text) {
     std::string all;
