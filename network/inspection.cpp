@@ -3,6 +3,7 @@
 #include "network/inspection.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "network/graph/measure.hpp"
@@ -108,6 +109,28 @@ Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part) {
     }
   }
   return cards.value() > 0 ? cards : ports;
+}
+
+// Whether the way out of a node is that of cards: theirs, of a device, add up to it.
+bool leaves_by_card(const NetworkGraph& graph, Bandwidth out) {
+  std::vector<double> rates(graph.vertex_count());
+  for (const GraphLink& link : graph.links()) {
+    const LinkKind& kind = graph.kinds()[link.kind];
+    if (kind.protocol == LinkProtocol::pcie) continue;
+    for (const VertexId end : {link.a, link.b}) rates[end] += kind.payload().value() * link.width;
+  }
+  std::int64_t devices = 0;
+  std::int64_t cards = 0;
+  for (const VertexGroup& group : graph.groups()) {
+    if (group.kind == VertexKind::device) devices += group.count;
+    if (group.kind == VertexKind::card) cards += group.count;
+  }
+  const auto each = static_cast<double>(std::max<std::int64_t>(cards / std::max<std::int64_t>(devices, 1), 1));
+  for (VertexId v = 0; v < graph.vertex_count(); ++v) {
+    if (graph.group_of(v).kind != VertexKind::card) continue;
+    if (std::abs(rates[v] * each - out.value()) <= 1e-6 * out.value()) return true;
+  }
+  return false;
 }
 
 // Switches that no file gives a radix, and what latencies are missing.
@@ -240,6 +263,7 @@ InspectedNetwork inspect_network(const Topology& topology) {
   found.cables = count_cables(graph, made.part, made.background);
   found.port = topology.port();
   found.card = topology.card();
+  found.leaves_by_card = leaves_by_card(graph, found.card);
   found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();
   measure_bisection(topology, graph, *router, found);
   found.diameter = found.is_part() ? diameter_of(graph, *router) : topology.diameter();

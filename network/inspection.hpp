@@ -65,8 +65,9 @@ struct Inspection {
   std::int64_t node_size = 1;
   std::vector<VertexCount> vertices;
   std::vector<CableCount> cables;
-  Bandwidth port{0};  // payload
-  Bandwidth card{0};
+  Bandwidth port{0};           // payload
+  Bandwidth card{0};           // of a device, out of its node
+  bool leaves_by_card = true;  // else over what joins devices in a node too: links of a torus, a scale-up network
   Bandwidth injection{0};
   Bandwidth bisection{0};
   Bandwidth half_injection{0};  // of the smaller of the bisection's halves

@@ -103,7 +103,8 @@ std::string to_text(const NetworkReport& report) {
   table.add({"switch chips", with_down(found.switches(), found.switches_down())});
   table.add({"optics", fmt::format("{}", found.optics())});
   table.add({"a device's port", found.port.value() > 0 ? to_string(found.port) + " of payload" : "-"});
-  table.add({"a device's card", found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
+  table.add({found.leaves_by_card ? "a device's card" : "a device out of its node",
+             found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
   table.add({"injection", to_string(found.injection)});
   table.add({"bisection", bisection_in_words(found)});
   table.add({"diameter", fmt::format("{} links", found.diameter)});
@@ -132,7 +133,8 @@ std::string to_json(const NetworkReport& report) {
   json["switch_chips_down"] = found.switches_down();
   json["optics"] = found.optics();
   json["port_gb_per_s"] = found.port.value() / 1e9;
-  json["card_gb_per_s"] = found.card.value() / 1e9;
+  json["card_gb_per_s"] = found.leaves_by_card ? Json(found.card.value() / 1e9) : Json(nullptr);
+  json["out_of_node_gb_per_s"] = found.card.value() / 1e9;  // of a device
   json["injection_gb_per_s"] = found.injection.value() / 1e9;
   json["bisection_gb_per_s"] = found.bisection.value() / 1e9;
   json["bisection_share"] = found.bisection_share();

@@ -141,6 +141,22 @@ TEST(Inspection, TellsWhatIsDownAndDegraded) {
   EXPECT_TRUE(std::ranges::any_of(quotient.links, [](const QuotientLink& link) { return link.health == 0.25; }));
 }
 
+TEST(Inspection, KnowsWhetherCardsLeadOutOfANode) {
+  EXPECT_TRUE(inspect(*with_conditions(clos, 2)).leaves_by_card);
+  EXPECT_TRUE(inspect(*with_conditions("kind: rail_fat_tree\nnode: {gpus: 2, nvlink: {links: 1, rate: 9 GB/s}}\nnic: "
+                                       "{count: 8, rate: 5 GB/s}\ntiers: [{name: leaf, of: 4}, {name: spine, of: 2}]\n",
+                                       16))
+                  .leaves_by_card);
+  EXPECT_FALSE(
+      inspect(*with_conditions("kind: torus\ndimensions: [8]\nnode: 4\nlinks: [{rate: 50 GB/s}]\n", 0)).leaves_by_card);
+  // Devices of a scale-up domain have cards, but meet without them.
+  const std::string scale_up =
+      "kind: scale_up_tree\nnode: 4\nlink: {links: 2, rate: 20 GB/s}\ntiers: [{name: l1, of: 8}]\n"
+      "scale_out: {nic: {count: 4, rate: 5 GB/s}, between: {kind: rail_only, tiers: [{name: rdma, of: 4}]}}\n";
+  EXPECT_FALSE(inspect(*with_conditions(scale_up, 8)).leaves_by_card);
+  EXPECT_TRUE(inspect(*with_conditions(scale_up + "domains: 2\n", 16)).leaves_by_card);
+}
+
 // A part tells of what its ways would use, and of nothing else.
 TEST(Inspection, OfAPartTellsItsFaults) {
   const Inspection found = inspect(*with_conditions(
