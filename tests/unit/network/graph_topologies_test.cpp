@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "network/graph/adaptive.hpp"
@@ -286,6 +287,28 @@ TEST(Sites, TheLongLinksAreTheBisection) {
   EXPECT_EQ(both->latency(0, 63), Time::zero());
   EXPECT_EQ(both->diameter(), 7);  // card, leaf, spine, gateway, gateway, spine, leaf, card
   EXPECT_DOUBLE_EQ(both->injection().value(), 128 * 50e9);
+}
+
+TEST(Sites, EqualLinksAreOneKindAndUnequalOnesAreCalledByTheirSite) {
+  const auto kinds = [](const std::string& second) {
+    const auto site = [](const std::string& rate) {
+      return "{kind: rail_fat_tree, node: {gpus: 8, nvlink: {links: 18, rate: 25 GB/s}}, nic: {count: 8, rate: " +
+             rate + "}, tiers: [{name: leaf, of: 4}, {name: spine, of: 2}]}";
+    };
+    const auto both =
+        any_topology("kind: sites\nsites:\n- network: " + site("400 Gb/s") + "\n- network: " + site(second) +
+                         "\nlink: {links: 4, rate: 100 GB/s, latency: 500 us}\n",
+                     128);
+    std::multiset<std::string> names;
+    for (const LinkKind& kind : both->graph().kinds()) names.insert(kind.name);
+    return names;
+  };
+  EXPECT_EQ(kinds("400 Gb/s"), (std::multiset<std::string>{"nvlink", "pcie", "nic", "leaf", "gateway", "long"}));
+  const auto unequal = kinds("200 Gb/s");
+  EXPECT_EQ(unequal.count("nvlink"), 1U);
+  EXPECT_EQ(unequal.count("nic"), 1U);
+  EXPECT_EQ(unequal.count("site 1 nic"), 1U);
+  EXPECT_EQ(unequal.count("site 1 leaf"), 1U);
 }
 
 const std::string free_text =
