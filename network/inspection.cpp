@@ -43,6 +43,8 @@ std::vector<VertexCount> count_vertices(const NetworkGraph& graph, const GraphPa
       if (!part.vertices[v]) continue;
       one.least_ports = one.count == 0 ? ports[v] : std::min(one.least_ports, ports[v]);
       one.most_ports = std::max(one.most_ports, ports[v]);
+      if (one.count == 0) one.first = v - group.first;
+      one.last = v - group.first;
       ++one.count;
       if (ports[v] > 0 && !is_up[v]) ++one.down;
     }
@@ -93,22 +95,25 @@ std::vector<CableCount> count_cables(const NetworkGraph& graph, const GraphPart&
   return counts;
 }
 
-// What the devices in use can send out of their nodes at once, or where nothing is outside into them: links of their
-// cards that lead to no device and no host, else their own.
-Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part) {
+// What the devices in use can send out of their nodes at once: links of their cards that lead to no device and no host;
+// where nodes are left without cards, their own and those.
+Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part, bool by_card) {
   const auto kind_of = [&graph](VertexId v) { return graph.group_of(v).kind; };
   Bandwidth cards{0};
   Bandwidth ports{0};
   for (std::size_t i = 0; i < graph.links().size(); ++i) {
     const GraphLink& link = graph.links()[i];
-    if (!part.links[i] || graph.kinds()[link.kind].protocol == LinkProtocol::pcie) continue;
+    if (graph.kinds()[link.kind].protocol == LinkProtocol::pcie) continue;
+    const auto is_card = [&](VertexId end) { return part.vertices[end] && kind_of(end) == VertexKind::card; };
+    const bool is_beside = !by_card && (is_card(link.a) || is_card(link.b));  // no shortest way, but a way
+    if (!part.links[i] && !is_beside) continue;
     const Bandwidth rate = graph.kinds()[link.kind].rate * link.width * static_cast<double>(link.health);
     for (const VertexId end : {link.a, link.b}) {
       if (kind_of(end) == VertexKind::card) cards = cards + rate;
       if (kind_of(end) == VertexKind::device) ports = ports + rate;
     }
   }
-  return cards.value() > 0 ? cards : ports;
+  return by_card ? cards : ports + cards;
 }
 
 // Whether the way out of a node is that of cards: theirs, of a device, add up to it.
@@ -264,7 +269,7 @@ InspectedNetwork inspect_network(const Topology& topology) {
   found.port = topology.port();
   found.card = topology.card();
   found.leaves_by_card = leaves_by_card(graph, found.card);
-  found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();
+  found.injection = found.is_part() ? injection_of(graph, made.part, found.leaves_by_card) : topology.injection();
   measure_bisection(topology, graph, *router, found);
   found.diameter = found.is_part() ? diameter_of(graph, *router) : topology.diameter();
   found.reach = reach_of(topology, graph, *router);

@@ -23,6 +23,8 @@ struct VertexCount {
   std::string name;
   VertexKind kind = VertexKind::network_switch;
   std::int64_t count = 0;
+  std::int64_t first = 0;  // their least and their greatest number: `leaf 0` to `leaf 511`
+  std::int64_t last = 0;
   std::int64_t down = 0;   // that no link reaches any more
   std::int64_t chips = 0;  // in all of them
   std::int64_t least_ports = 0;

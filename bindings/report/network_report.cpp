@@ -25,11 +25,13 @@ std::string with_down(std::int64_t count, std::int64_t down) {
 }
 
 std::string vertices_in_words(const Inspection& found) {
-  TextTable table({"", "count", "chips", "ports used", "radix", "power", "price"});
+  TextTable table({"", "count", "numbers", "chips", "ports used", "radix", "power", "price"});
   for (const VertexCount& one : found.vertices) {
     const bool is_switch = one.kind == VertexKind::network_switch;
     table.add({fmt::format("{}{}", one.name, one.name == name(one.kind) ? "" : fmt::format(" ({})", name(one.kind))),
-               with_down(one.count, one.down), is_switch ? fmt::format("{}", one.chips) : "-",
+               with_down(one.count, one.down),
+               one.first == one.last ? fmt::format("{}", one.first) : fmt::format("{} to {}", one.first, one.last),
+               is_switch ? fmt::format("{}", one.chips) : "-",
                one.least_ports == one.most_ports ? fmt::format("{}", one.most_ports)
                                                  : fmt::format("{} to {}", one.least_ports, one.most_ports),
                one.radix > 0 ? fmt::format("{}", one.radix) : "-", watts(one.power), dollars(one.price)});
@@ -146,6 +148,8 @@ std::string to_json(const NetworkReport& report) {
     json["vertices"].push_back({{"name", one.name},
                                 {"kind", name(one.kind)},
                                 {"count", one.count},
+                                {"first", one.first},
+                                {"last", one.last},
                                 {"down", one.down},
                                 {"chips", one.chips},
                                 {"ports_used", {one.least_ports, one.most_ports}},

@@ -88,17 +88,19 @@ TEST(Inspection, CutsAnOddNumberOfNodesBetweenThem) {
   EXPECT_DOUBLE_EQ(two.bisection_share(), 1);
 }
 
-// configs/examples/dragonfly_plus_72: a group of three nodes and one more against five: 16 cables leave the group, 8
-// the other's leaf; the four nodes have 32 cards.
+// configs/examples/dragonfly_plus_72: a group of three nodes and one more, of the next group, against five; of each
+// group one spine leads to the next, one to the one before. 8 cables from the first group to the third, 8 from the
+// second group's spine before down to its other two leaves, 4 from the lone leaf up to its spine after; the four nodes
+// have 32 cards.
 TEST(Inspection, CutsADragonflyOfNineNodesInFourAndFive) {
   const Inspection found =
       inspect(*with_conditions("kind: dragonfly_plus\n" + test::node_text +
                                    "groups: 3\nleaves: 3\nspines: 2\nof: 1\nlocal_links: 4\nglobal_links: 8\n",
                                0));
   EXPECT_FALSE(found.is_part());
-  EXPECT_DOUBLE_EQ(found.bisection.value(), 24 * 50e9);
+  EXPECT_DOUBLE_EQ(found.bisection.value(), (8 + 8 + 4) * 50e9);
   EXPECT_DOUBLE_EQ(found.half_injection.value(), 32 * 50e9);
-  EXPECT_DOUBLE_EQ(found.bisection_share(), 0.75);
+  EXPECT_DOUBLE_EQ(found.bisection_share(), 0.625);
 }
 
 // Nothing to cut between nodes: four devices of one on four.
@@ -113,6 +115,11 @@ TEST(Inspection, OfAPlacementIsOfItsDevices) {
   EXPECT_EQ(found.devices, 4);
   EXPECT_EQ(found.injection, 4 * 50_GBps);
   EXPECT_EQ(of_name(found, "leaf").count, 2);
+  // Nodes 0 and 3, of two devices, under leaves 0 and 1.
+  EXPECT_EQ(of_name(found, "device").first, 0);
+  EXPECT_EQ(of_name(found, "device").last, 7);
+  EXPECT_EQ(of_name(found, "nvswitch").last, 3);
+  EXPECT_EQ(of_name(found, "leaf").last, 1);
   ASSERT_EQ(found.reach.size(), 2U);
   EXPECT_EQ(found.reach[1].links, 4);
 }
@@ -151,9 +158,13 @@ TEST(Inspection, KnowsWhetherCardsLeadOutOfANode) {
       inspect(*with_conditions("kind: torus\ndimensions: [8]\nnode: 4\nlinks: [{rate: 50 GB/s}]\n", 0)).leaves_by_card);
   // Devices of a scale-up domain have cards, but meet without them.
   const std::string scale_up =
-      "kind: scale_up_tree\nnode: 4\nlink: {links: 2, rate: 20 GB/s}\ntiers: [{name: l1, of: 8}]\n"
-      "scale_out: {nic: {count: 4, rate: 5 GB/s}, between: {kind: rail_only, tiers: [{name: rdma, of: 4}]}}\n";
+      "kind: scale_up_tree\nnode: 4\nlink: {links: 2, rate: 20 GB/s}\ntiers: [{name: l1, of: 32}]\n"
+      "scale_out: {nic: {count: 4, rate: 5 GB/s}, between: {kind: rail_only, tiers: [{name: rdma, of: 16}]}}\n";
   EXPECT_FALSE(inspect(*with_conditions(scale_up, 8)).leaves_by_card);
+  // What crosses takes both.
+  const Inspection part = inspect(*with_conditions(scale_up, 16));
+  EXPECT_EQ(part.injection, 16 * (2 * 20_GBps + 5_GBps));
+  EXPECT_EQ(inspect(*with_conditions(scale_up, 32)).injection, 2 * part.injection);
   EXPECT_TRUE(inspect(*with_conditions(scale_up + "domains: 2\n", 16)).leaves_by_card);
 }
 
