@@ -129,13 +129,17 @@ TEST(PublishedClusters, CloudsHaveTheirCardsAndNoSwitchesOfAProduct) {
     const auto cloud = cluster(row.name);
     const NetworkGraph graph = cloud->graph();
     for (const VertexGroup& group : graph.groups()) {
-      if (group.name == "card") EXPECT_EQ(group.count, cloud->cluster_size() / 8 * row.cards) << row.name;
+      if (group.name == "card") {
+        EXPECT_EQ(group.count, cloud->cluster_size() / 8 * row.cards) << row.name;
+      }
       if (group.kind != VertexKind::network_switch || group.name == "nvswitch") continue;
       EXPECT_EQ(group.radix, 0) << row.name;
       EXPECT_EQ(group.power, Power(0)) << row.name;
     }
     for (const LinkKind& kind : graph.kinds()) {
-      if (kind.name == "nic") EXPECT_EQ(kind.rate, row.rate) << row.name;
+      if (kind.name == "nic") {
+        EXPECT_EQ(kind.rate, row.rate) << row.name;
+      }
       EXPECT_EQ(kind.power, Power(0)) << row.name;
     }
   }
