@@ -300,7 +300,8 @@ TEST(Sites, EqualLinksAreOneKindAndUnequalOnesAreCalledByTheirSite) {
                          "\nlink: {links: 4, rate: 100 GB/s, latency: 500 us}\n",
                      128);
     std::multiset<std::string> names;
-    for (const LinkKind& kind : both->graph().kinds()) names.insert(kind.name);
+    const NetworkGraph graph = both->graph();
+    for (const LinkKind& kind : graph.kinds()) names.insert(kind.name);
     return names;
   };
   EXPECT_EQ(kinds("400 Gb/s"), (std::multiset<std::string>{"nvlink", "pcie", "nic", "leaf", "gateway", "long"}));

@@ -180,8 +180,8 @@ TEST(Inspection, OfAPartTellsItsFaults) {
   EXPECT_EQ(of_name(found, "leaf").count, 2);  // leaf 3 is others'
   EXPECT_EQ(of_name(found, "leaf").down, 0);
   const auto leaf = std::ranges::find(found.cables, "leaf", &CableCount::name);
-  EXPECT_EQ(leaf->count, 2 * 4);
-  EXPECT_EQ(leaf->down, 2 + 1);  // spine 1's and one
+  EXPECT_EQ(leaf->count, 2 * 4 - 1);  // leaf 1's to spine 3 leads nowhere
+  EXPECT_EQ(leaf->down, 2 + 1);       // spine 1's and leaf 0's
 }
 
 TEST(Quotient, ShowsTheLoadOfOthers) {
