@@ -60,6 +60,10 @@ std::vector<LinkIndex> links_of_fault(const NetworkGraph& graph, const FaultSpec
   std::vector<LinkIndex> found;
   if (fault.vertex.empty()) {
     found = links_of(graph, fault);
+    if (fault.links > static_cast<std::int64_t>(found.size()))
+      throw UserError(fmt::format("`{}` and `{}` are joined by {} link{}, not {}", fault.a, fault.b, found.size(),
+                                  found.size() == 1 ? "" : "s", fault.links),
+                      "leave `links` out for all; parallel cables that act as one are one link (`degraded` thins it)");
     if (fault.links > 0 && static_cast<std::size_t>(fault.links) < found.size())
       found.resize(static_cast<std::size_t>(fault.links));
     return found;

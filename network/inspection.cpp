@@ -3,11 +3,13 @@
 #include "network/inspection.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "network/graph/measure.hpp"
 #include "network/graph/routing.hpp"
 #include "network/topologies/free_graph.hpp"
+#include "network/topologies/graph_topology.hpp"
 #include "network/topologies/parts.hpp"
 
 namespace warploom {
@@ -41,6 +43,8 @@ std::vector<VertexCount> count_vertices(const NetworkGraph& graph, const GraphPa
       if (!part.vertices[v]) continue;
       one.least_ports = one.count == 0 ? ports[v] : std::min(one.least_ports, ports[v]);
       one.most_ports = std::max(one.most_ports, ports[v]);
+      if (one.count == 0) one.first = v - group.first;
+      one.last = v - group.first;
       ++one.count;
       if (ports[v] > 0 && !is_up[v]) ++one.down;
     }
@@ -91,22 +95,47 @@ std::vector<CableCount> count_cables(const NetworkGraph& graph, const GraphPart&
   return counts;
 }
 
-// What the devices in use can send out of their nodes at once, or where nothing is outside into them: links of their
-// cards that lead to no device and no host, else their own.
-Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part) {
+// What the devices in use can send out of their nodes at once: links of their cards that lead to no device and no host;
+// where nodes are left without cards, their own and those.
+Bandwidth injection_of(const NetworkGraph& graph, const GraphPart& part, bool by_card) {
   const auto kind_of = [&graph](VertexId v) { return graph.group_of(v).kind; };
   Bandwidth cards{0};
   Bandwidth ports{0};
   for (std::size_t i = 0; i < graph.links().size(); ++i) {
     const GraphLink& link = graph.links()[i];
-    if (!part.links[i] || graph.kinds()[link.kind].protocol == LinkProtocol::pcie) continue;
+    if (graph.kinds()[link.kind].protocol == LinkProtocol::pcie) continue;
+    const auto is_card = [&](VertexId end) { return part.vertices[end] && kind_of(end) == VertexKind::card; };
+    const bool is_beside = !by_card && (is_card(link.a) || is_card(link.b));  // no shortest way, but a way
+    if (!part.links[i] && !is_beside) continue;
     const Bandwidth rate = graph.kinds()[link.kind].rate * link.width * static_cast<double>(link.health);
     for (const VertexId end : {link.a, link.b}) {
       if (kind_of(end) == VertexKind::card) cards = cards + rate;
       if (kind_of(end) == VertexKind::device) ports = ports + rate;
     }
   }
-  return cards.value() > 0 ? cards : ports;
+  return by_card ? cards : ports + cards;
+}
+
+// Whether the way out of a node is that of cards: theirs, of a device, add up to it.
+bool leaves_by_card(const NetworkGraph& graph, Bandwidth out) {
+  std::vector<double> rates(graph.vertex_count());
+  for (const GraphLink& link : graph.links()) {
+    const LinkKind& kind = graph.kinds()[link.kind];
+    if (kind.protocol == LinkProtocol::pcie) continue;
+    for (const VertexId end : {link.a, link.b}) rates[end] += kind.payload().value() * link.width;
+  }
+  std::int64_t devices = 0;
+  std::int64_t cards = 0;
+  for (const VertexGroup& group : graph.groups()) {
+    if (group.kind == VertexKind::device) devices += group.count;
+    if (group.kind == VertexKind::card) cards += group.count;
+  }
+  const auto each = static_cast<double>(std::max<std::int64_t>(cards / std::max<std::int64_t>(devices, 1), 1));
+  for (VertexId v = 0; v < graph.vertex_count(); ++v) {
+    if (graph.group_of(v).kind != VertexKind::card) continue;
+    if (std::abs(rates[v] * each - out.value()) <= 1e-6 * out.value()) return true;
+  }
+  return false;
 }
 
 // Switches that no file gives a radix, and what latencies are missing.
@@ -146,6 +175,42 @@ std::vector<Reach> reach_of(const Topology& topology, const NetworkGraph& graph,
   std::vector<Reach> found;
   for (const auto& [links, reach] : by_links) found.push_back(reach);
   return found;
+}
+
+// With what is down of all that the shortest ways would lead over, were it up.
+GraphPart part_in_use(const NetworkGraph& graph, Router& router) {
+  GraphPart part = used_part_of(graph, router);
+  NetworkGraph sound = graph;
+  std::vector<LinkIndex> lost;
+  for (LinkIndex i = 0; i < graph.links().size(); ++i) {
+    if (graph.links()[i].health > 0) continue;
+    lost.push_back(i);
+    sound.set_health(i, 1);
+  }
+  if (lost.empty()) return part;
+  sound.finish();
+  Router shortest(sound);
+  const GraphPart wanted = used_part_of(sound, shortest);
+  for (const LinkIndex i : lost) {
+    if (!wanted.links[i]) continue;
+    part.links[i] = true;
+    part.vertices[graph.links()[i].a] = true;
+    part.vertices[graph.links()[i].b] = true;
+  }
+  return part;
+}
+
+// Trees answer by formula, of any size; graphs are cut.
+void measure_bisection(const Topology& topology, const NetworkGraph& graph, Router& router, Inspection& found) {
+  const auto* written = dynamic_cast<const GraphTopology*>(&topology);
+  found.half_injection = found.injection / 2;
+  if (!found.is_part() && written == nullptr) {
+    found.bisection = topology.bisection();
+    return;
+  }
+  const Cut cut = found.is_part() ? bisection_of(graph, router, found.node_size) : written->cut();
+  found.bisection = cut.rate;
+  found.half_injection = found.injection * (static_cast<double>(cut.smaller) / static_cast<double>(found.devices));
 }
 
 }  // namespace
@@ -197,13 +262,15 @@ InspectedNetwork inspect_network(const Topology& topology) {
   found.devices = topology.device_count();
   found.cluster_size = topology.cluster_size();
   found.node_size = topology.node_size();
-  made.part = found.is_part() ? used_part_of(graph, *router) : whole_of(graph);
+  made.part = found.is_part() ? part_in_use(graph, *router) : whole_of(graph);
   found.vertices = count_vertices(graph, made.part);
-  found.cables = count_cables(graph, made.part, topology.background());
+  made.background = topology.background();
+  found.cables = count_cables(graph, made.part, made.background);
   found.port = topology.port();
   found.card = topology.card();
-  found.injection = found.is_part() ? injection_of(graph, made.part) : topology.injection();
-  found.bisection = found.is_part() ? bisection_of(graph, *router) : topology.bisection();
+  found.leaves_by_card = leaves_by_card(graph, found.card);
+  found.injection = found.is_part() ? injection_of(graph, made.part, found.leaves_by_card) : topology.injection();
+  measure_bisection(topology, graph, *router, found);
   found.diameter = found.is_part() ? diameter_of(graph, *router) : topology.diameter();
   found.reach = reach_of(topology, graph, *router);
   found.notes = notes_of(found);

@@ -43,7 +43,7 @@ void inspect_cluster(const InspectArguments& arguments, Session& session) {
   const InspectedNetwork network = inspect_network(*found.topology);
   const NetworkReport report{found.name, network.counts};
   if (!arguments.svg.empty() || !arguments.dot.empty()) {
-    const Picture picture = draw(found.name, network.graph, network.part);
+    const Picture picture = draw(found.name, network.graph, network.part, network.background);
     if (!arguments.dot.empty()) write_file(arguments.dot, picture.dot);
     if (!arguments.svg.empty()) render_svg(picture.is_layered ? "dot" : "sfdp", picture.dot, arguments.svg);
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "network/topologies.hpp"
@@ -48,17 +49,34 @@ std::vector<DerivedValue> keys_of(const std::string& table) {
     std::string value = without_ticks(cells[1]);
     if (!cells[3].empty()) value += ", " + without_ticks(cells[3]);
     const std::string usual = without_ticks(cells[2]);
-    if (!usual.empty()) value += usual == "required" ? ", required" : ", default " + usual;
+    // Its meaning says it better where it is not a value (`0 B/s`).
+    const bool is_told = cells[4].find("default: ") != std::string::npos;
+    if (!usual.empty() && !(is_told && usual != "required"))
+      value += usual == "required" ? ", required" : ", default " + usual;
     keys.push_back({without_ticks(cells[0]), value, cells[4]});
   }
   return keys;
 }
 
-bool uses(const std::string& text, const std::string& kind) {
+bool starts_with_kind(std::string_view text, const std::string& kind) {
   const std::string wanted = "kind: " + kind;
-  for (std::size_t at = text.find(wanted); at != std::string::npos; at = text.find(wanted, at + 1)) {
-    const std::size_t after = at + wanted.size();
-    if (after == text.size() || text[after] == '\n' || text[after] == ',' || text[after] == ' ') return true;
+  if (!text.starts_with(wanted)) return false;
+  return text.size() == wanted.size() || std::string_view("\n,} ").find(text[wanted.size()]) != std::string_view::npos;
+}
+
+bool uses(const std::string& text, const std::string& kind) {
+  for (std::size_t at = text.find("kind: "); at != std::string::npos; at = text.find("kind: ", at + 1)) {
+    if (starts_with_kind(std::string_view(text).substr(at), kind)) return true;
+  }
+  return false;
+}
+
+// As its network, not as a part of one of another kind.
+bool is_of(const std::string& text, const std::string& kind) {
+  for (const std::string_view before : {"\nnetwork:\n  ", "\nnetwork: {"}) {
+    const std::size_t at = text.find(before);
+    if (at != std::string::npos && starts_with_kind(std::string_view(text).substr(at + before.size()), kind))
+      return true;
   }
   return false;
 }
@@ -74,10 +92,11 @@ std::optional<Description> describe_topology(const std::string& name, const Libr
     for (const LibraryEntry& entry : library.entries()) {
       if (!entry.name.starts_with(folder)) continue;
       const std::string text = read_whole_file(entry.path);
-      if (!uses(text, name)) continue;
+      const bool is_own = is_of(text, name);
+      if (!is_own && (!description.example.empty() || !uses(text, name))) continue;
       description.example = text;
       description.example_name = entry.name;
-      return description;
+      if (is_own) return description;
     }
   }
   return description;

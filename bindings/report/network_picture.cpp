@@ -56,6 +56,7 @@ const char* color_of(LinkMedium medium) {
   return "#000000";
 }
 
+constexpr std::size_t most_boxes = 60;
 constexpr const char* down_fill = "#f4f4f4";
 constexpr const char* down_line = ", color=\"#c03030\", fontcolor=\"#c03030\", style=\"filled,rounded,dashed\"";
 
@@ -76,16 +77,19 @@ std::string link_line(const NetworkGraph& graph, const QuotientLink& link, bool 
   const LinkKind& kind = graph.kinds()[link.kind];
   const bool is_sound = link.health >= 1;
   std::string label;
+  const bool is_busy = link.background > 0 && link.health > 0;
   if (has_label || !is_sound)
     label = fmt::format("{}{}", link.count > 1 ? fmt::format("{} x ", link.count) : "", to_string(kind.rate));
   if (link.health <= 0) label += " down";
   if (link.health > 0 && !is_sound) label += fmt::format(" at {:.3g}%", 100 * link.health);
+  if (is_busy && !label.empty()) label += fmt::format(", others {:.3g}%", 100 * link.background);
   const char* color = is_sound ? color_of(kind.medium) : link.health <= 0 ? "#c03030" : "#d07000";
-  return fmt::format("  v{} -- v{} [color=\"{}\", label=\"{}\", fontcolor=\"{}\"{}];\n", link.a, link.b, color, label,
+  return fmt::format("  v{} -- v{} [color=\"{}\", label=\"{}\", fontcolor=\"{}\"{}{}];\n", link.a, link.b, color, label,
                      color,
                      link.health <= 0  ? ", style=dotted"
                      : link.health < 1 ? ", style=dashed"
-                                       : "");
+                                       : "",
+                     is_busy ? ", penwidth=3" : "");
 }
 
 // `rail 3 leaf`, `site 1 leaf`: of leaves.
@@ -137,7 +141,9 @@ std::string legend(const NetworkGraph& graph, const Quotient& quotient, bool has
   std::set<LinkMedium> media;
   bool is_degraded = false;
   bool is_down = false;
+  bool is_busy = false;
   for (const QuotientLink& link : quotient.links) {
+    is_busy = is_busy || (link.background > 0 && link.health > 0);
     media.insert(graph.kinds()[link.kind].medium);
     is_down = is_down || link.health <= 0;
     is_degraded = is_degraded || (link.health > 0 && link.health < 1);
@@ -146,6 +152,7 @@ std::string legend(const NetworkGraph& graph, const Quotient& quotient, bool has
     cells += fmt::format("<td><font color=\"{}\">\u2014 {}</font></td>", color_of(medium), name(medium));
   if (is_degraded) cells += "<td><font color=\"#d07000\">- - degraded link</font></td>";
   if (is_down) cells += "<td><font color=\"#c03030\">\u00b7\u00b7\u00b7 link that is down</font></td>";
+  if (is_busy) cells += "<td><b>\u2501</b> thick: others take a share</td>";
   if (!quotient.is_whole) cells += "<td>double frame: several alike</td>";
   return fmt::format("<table border=\"0\" cellborder=\"0\" cellspacing=\"6\" cellpadding=\"3\"><tr>{}</tr></table>",
                      cells);
@@ -180,8 +187,9 @@ std::vector<bool> classes_down(const Quotient& quotient) {
 
 }  // namespace
 
-Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part) {
-  const Quotient quotient = quotient_of(graph, part);
+Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part,
+             const std::vector<double>& background) {
+  const Quotient quotient = quotient_of(graph, part, most_boxes, most_boxes, background);
   const std::vector<bool> is_down = classes_down(quotient);
   Picture picture;
   picture.is_layered = has_layers(graph);

@@ -25,11 +25,13 @@ std::string with_down(std::int64_t count, std::int64_t down) {
 }
 
 std::string vertices_in_words(const Inspection& found) {
-  TextTable table({"", "count", "chips", "ports used", "radix", "power", "price"});
+  TextTable table({"", "count", "numbers", "chips", "ports used", "radix", "power", "price"});
   for (const VertexCount& one : found.vertices) {
     const bool is_switch = one.kind == VertexKind::network_switch;
     table.add({fmt::format("{}{}", one.name, one.name == name(one.kind) ? "" : fmt::format(" ({})", name(one.kind))),
-               with_down(one.count, one.down), is_switch ? fmt::format("{}", one.chips) : "-",
+               with_down(one.count, one.down),
+               one.first == one.last ? fmt::format("{}", one.first) : fmt::format("{} to {}", one.first, one.last),
+               is_switch ? fmt::format("{}", one.chips) : "-",
                one.least_ports == one.most_ports ? fmt::format("{}", one.most_ports)
                                                  : fmt::format("{} to {}", one.least_ports, one.most_ports),
                one.radix > 0 ? fmt::format("{}", one.radix) : "-", watts(one.power), dollars(one.price)});
@@ -77,6 +79,16 @@ std::string reach_in_words(const Inspection& found) {
   return table.to_string();
 }
 
+std::string bisection_in_words(const Inspection& found) {
+  const std::int64_t nodes = (found.devices + found.node_size - 1) / found.node_size;
+  const bool is_odd = nodes > 1 && nodes % 2 != 0;
+  return fmt::format(
+      "{}, {:.3g}% of {}", to_string(found.bisection), 100 * found.bisection_share(),
+      is_odd && found.half_injection != found.injection / 2
+          ? fmt::format("the injection of the smaller half, cut {} to {} nodes", nodes / 2, nodes - nodes / 2)
+          : std::string("half the injection"));
+}
+
 Json time_or_null(Time time) { return time > Time::zero() ? Json(time.microseconds()) : Json(nullptr); }
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
@@ -93,12 +105,10 @@ std::string to_text(const NetworkReport& report) {
   table.add({"switch chips", with_down(found.switches(), found.switches_down())});
   table.add({"optics", fmt::format("{}", found.optics())});
   table.add({"a device's port", found.port.value() > 0 ? to_string(found.port) + " of payload" : "-"});
-  table.add({"a device's card", found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
+  table.add({found.leaves_by_card ? "a device's card" : "a device out of its node",
+             found.card.value() > 0 ? to_string(found.card) + " of payload" : "-"});
   table.add({"injection", to_string(found.injection)});
-  table.add(
-      {"bisection",
-       fmt::format("{}, {:.3g}% of half the injection", to_string(found.bisection),
-                   found.injection.value() > 0 ? 100 * found.bisection.value() / (found.injection.value() / 2) : 0)});
+  table.add({"bisection", bisection_in_words(found)});
   table.add({"diameter", fmt::format("{} links", found.diameter)});
   if (found.power().value() > 0) table.add({"power", to_string(found.power()) + ", where it is given"});
   if (found.price() > 0) table.add({"price", dollars(found.price()) + ", where it is given"});
@@ -125,9 +135,11 @@ std::string to_json(const NetworkReport& report) {
   json["switch_chips_down"] = found.switches_down();
   json["optics"] = found.optics();
   json["port_gb_per_s"] = found.port.value() / 1e9;
-  json["card_gb_per_s"] = found.card.value() / 1e9;
+  json["card_gb_per_s"] = found.leaves_by_card ? Json(found.card.value() / 1e9) : Json(nullptr);
+  json["out_of_node_gb_per_s"] = found.card.value() / 1e9;  // of a device
   json["injection_gb_per_s"] = found.injection.value() / 1e9;
   json["bisection_gb_per_s"] = found.bisection.value() / 1e9;
+  json["bisection_share"] = found.bisection_share();
   json["diameter"] = found.diameter;
   json["power_w"] = number_or_null(found.power().value());
   json["price_usd"] = number_or_null(found.price());
@@ -136,6 +148,8 @@ std::string to_json(const NetworkReport& report) {
     json["vertices"].push_back({{"name", one.name},
                                 {"kind", name(one.kind)},
                                 {"count", one.count},
+                                {"first", one.first},
+                                {"last", one.last},
                                 {"down", one.down},
                                 {"chips", one.chips},
                                 {"ports_used", {one.least_ports, one.most_ports}},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "network/graph/graph.hpp"
 #include "network/inspection.hpp"
@@ -23,6 +24,8 @@ struct Picture {
   std::string dot;
   bool is_layered = true;  // for `dot`; else for `sfdp`
 };
-Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part);
+// `background`: by edge, the share that others take.
+Picture draw(const std::string& title, const NetworkGraph& graph, const GraphPart& part,
+             const std::vector<double>& background = {});
 
 }  // namespace warploom

@@ -15,28 +15,34 @@ DimensionOrderRouter::DimensionOrderRouter(const NetworkGraph& graph, std::vecto
   }
 }
 
-VertexId DimensionOrderRouter::step(VertexId at, VertexId to) const {
+std::pair<VertexId, VertexId> DimensionOrderRouter::steps(VertexId at, VertexId to) const {
   const std::int64_t from = static_cast<std::int64_t>(at) - first_;
   const std::int64_t goal = static_cast<std::int64_t>(to) - first_;
-  if (std::min(from, goal) < 0 || std::max(from, goal) >= size_) return no_vertex;
+  constexpr std::pair none{no_vertex, no_vertex};
+  if (std::min(from, goal) < 0 || std::max(from, goal) >= size_) return none;
   std::int64_t stride = 1;
   for (const std::int64_t n : dimensions_) {
     const std::int64_t x = from / stride % n;
     const std::int64_t away = ((goal / stride % n) - x + n) % n;
     if (away != 0) {
-      const std::int64_t next = 2 * away <= n ? (x + 1) % n : (x + n - 1) % n;
-      return first_ + static_cast<VertexId>(from + (next - x) * stride);
+      const auto vertex = [&](std::int64_t next) { return first_ + static_cast<VertexId>(from + (next - x) * stride); };
+      const VertexId up = vertex((x + 1) % n);
+      const VertexId down = vertex((x + n - 1) % n);
+      if (2 * away == n) return {up, down};
+      return 2 * away < n ? std::pair(up, up) : std::pair(down, down);
     }
     stride *= n;
   }
-  return no_vertex;
+  return none;
 }
 
 void DimensionOrderRouter::next(VertexId at, VertexId to, std::vector<EdgeId>& links) {
   Router::next(at, to, links);
-  const VertexId wanted = step(at, to);
-  if (wanted == no_vertex) return;
-  const auto leads_there = [&](EdgeId edge) { return graph().to(edge) == wanted; };
+  const auto wanted = steps(at, to);
+  if (wanted.first == no_vertex) return;
+  const auto leads_there = [&](EdgeId edge) {
+    return graph().to(edge) == wanted.first || graph().to(edge) == wanted.second;
+  };
   if (std::ranges::none_of(links, leads_there)) return;
   std::erase_if(links, [&](EdgeId edge) { return !leads_there(edge); });
 }

@@ -140,34 +140,60 @@ Bandwidth flow_between(const NetworkGraph& graph, const Half& half) {
 
 #pragma GCC diagnostic pop
 
-Bandwidth bisection_of(const NetworkGraph& graph, Router& router, const std::vector<Half>& halves) {
+namespace {
+
+// Devices of each node, in the order of `nodes`; one that is not full goes last, into the larger half.
+std::vector<std::size_t> devices_of(std::vector<std::size_t> nodes, std::size_t node_size, std::size_t count) {
+  std::ranges::stable_partition(nodes, [&](std::size_t node) { return (node + 1) * node_size <= count; });
+  std::vector<std::size_t> devices;
+  for (const std::size_t node : nodes) {
+    for (std::size_t i = node * node_size; i < std::min((node + 1) * node_size, count); ++i) devices.push_back(i);
+  }
+  return devices;
+}
+
+}  // namespace
+
+Cut bisection_of(const NetworkGraph& graph, Router& router, std::int64_t node_size, const std::vector<Half>& halves) {
   const auto count = static_cast<std::size_t>(graph.device_count());
-  if (count < 2) return Bandwidth{0};
+  if (count < 2) return {};
+  // A single node is cut between its devices.
+  const auto given = static_cast<std::size_t>(std::max<std::int64_t>(node_size, 1));
+  const std::size_t size = given >= count ? 1 : given;
+  const std::size_t nodes = (count + size - 1) / size;
   std::vector<Half> candidates = halves;
   const auto add_order = [&](const std::vector<std::size_t>& order) {
-    Half half(count, false);
-    for (std::size_t i = 0; i < count / 2; ++i) half[order[i]] = true;
-    candidates.push_back(std::move(half));
+    const std::vector<std::size_t> devices = devices_of(order, size, count);
+    // Both ways to cut an odd number.
+    for (const std::size_t first : {nodes / 2, count % size == 0 ? nodes - nodes / 2 : nodes / 2}) {
+      Half half(count, false);
+      for (std::size_t i = 0; i < first * size; ++i) half[devices[i]] = true;
+      if (candidates.empty() || candidates.back() != half) candidates.push_back(std::move(half));
+    }
   };
-  std::vector<std::size_t> order(count);
+  std::vector<std::size_t> order(nodes);
   std::iota(order.begin(), order.end(), 0U);
   add_order(order);
-  // The nearest half of the first device, of the one farthest from it, and of the one farthest from that.
+  // The nearest half of the first node, of the one farthest from it, and of the one farthest from that.
   if (halves.empty()) {
     std::size_t start = 0;
     for (int turn = 0; turn < 3; ++turn) {
-      const VertexId to = graph.device(static_cast<Rank>(start));
+      const VertexId to = graph.device(static_cast<Rank>(start * size));
       std::vector<std::size_t> near = order;
-      const auto far = [&](std::size_t rank) { return router.distance(graph.device(static_cast<Rank>(rank)), to); };
+      const auto far = [&](std::size_t node) {
+        return router.distance(graph.device(static_cast<Rank>(node * size)), to);
+      };
       std::ranges::stable_sort(near, {}, far);
       add_order(near);
       start = near.back();
     }
   }
-  Bandwidth least{0};
+  Cut least;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Bandwidth flow = flow_between(graph, candidates[i]);
-    least = i == 0 ? flow : std::min(least, flow);
+    if (i > 0 && flow >= least.rate) continue;
+    const std::int64_t inside = std::ranges::count(candidates[i], true);
+    least = {flow, std::min(inside, graph.device_count() - inside)};
   }
   return least;
 }

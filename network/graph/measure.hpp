@@ -2,6 +2,7 @@
 // What can be measured on a written-out network: who reaches whom, how far, and how much crosses a cut.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "network/graph/graph.hpp"
@@ -29,8 +30,16 @@ using Half = std::vector<bool>;
 // anywhere between counts. Source: Boykov and Kolmogorov 2004, as in Boost.Graph.
 Bandwidth flow_between(const NetworkGraph& graph, const Half& half);
 
-// The least over halves by rank and over halves by distance from a few far devices (and the given ones): for
-// structured networks their known bisection, for others an upper bound of it, which is NP-hard to find exactly.
-Bandwidth bisection_of(const NetworkGraph& graph, Router& router, const std::vector<Half>& halves = {});
+struct Cut {
+  Bandwidth rate{0};         // of flow_between
+  std::int64_t smaller = 0;  // devices of the smaller half
+};
+
+// The least over halves by rank and over halves by distance from a few far nodes (and the given ones): for structured
+// networks their known bisection, for others an upper bound of it, which is NP-hard to find exactly. Nodes stay whole:
+// of an odd number n the halves are floor(n / 2) and the rest; a node that is not full is in the larger half. Devices
+// of a single node are halved themselves.
+Cut bisection_of(const NetworkGraph& graph, Router& router, std::int64_t node_size,
+                 const std::vector<Half>& halves = {});
 
 }  // namespace warploom

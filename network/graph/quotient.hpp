@@ -3,8 +3,9 @@
 // thousand devices has a few dozen boxes.
 //
 // Equation: colour refinement (1-WL) that starts with the vertices' groups and device 0 as a colour of its own; a
-// vertex's next colour is its colour and those of its links with kind, width, health and the neighbour's colour, until
-// no class parts any more. Without the lone device where that gives too many classes. Source: Grohe et al., ESA 2014.
+// vertex's next colour is its colour and those of its links with kind, width, health, load of others and the
+// neighbour's colour, until no class parts any more. Without the lone device where that gives too many classes. Source:
+// Grohe et al., ESA 2014.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct QuotientLink {
   std::uint16_t kind = 0;
   std::int64_t count = 0;  // cables in all
   double health = 1.0;     // of each
+  double background = 0;   // share of each that others take
 };
 
 struct Quotient {
@@ -35,6 +37,8 @@ struct Quotient {
 };
 
 // Parts of up to `whole` vertices as they are; at most `most` classes where that can be.
-Quotient quotient_of(const NetworkGraph& graph, const GraphPart& part, std::size_t whole = 60, std::size_t most = 60);
+// `background`: by edge, as Topology::background().
+Quotient quotient_of(const NetworkGraph& graph, const GraphPart& part, std::size_t whole = 60, std::size_t most = 60,
+                     const std::vector<double>& background = {});
 
 }  // namespace warploom

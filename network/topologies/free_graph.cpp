@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -41,6 +42,32 @@ void check_link(const FreeGraph::Spec& spec, const GraphLinkSpec& link, double& 
   }
   total +=
       link.pairwise ? static_cast<double>(a.count()) : static_cast<double>(a.count()) * static_cast<double>(b.count());
+}
+
+// Ports that the links of each vertex take, by group.
+std::vector<std::vector<std::int64_t>> ports_of(const FreeGraph::Spec& spec) {
+  std::vector<std::vector<std::int64_t>> ports;
+  for (const VertexGroupSpec& group : spec.vertices) ports.emplace_back(static_cast<std::size_t>(group.count));
+  for (const GraphLinkSpec& link : spec.links) {
+    const Selection a = select(spec, link.a);
+    const Selection b = select(spec, link.b);
+    const std::int64_t width = link.links > 0 ? link.links : spec.kinds.at(link.kind).links;
+    const auto add = [&](const Selection& here, const Selection& there, bool is_second) {
+      for (std::int64_t v = here.first; v <= here.last; ++v) {
+        const bool is_both = here.group == there.group && v >= there.first && v <= there.last;
+        std::int64_t neighbours = link.pairwise ? 1 : there.count();
+        // Every two once, none with itself.
+        if (is_both && !link.pairwise) {
+          const std::int64_t common = std::min(here.last, there.last) - std::max(here.first, there.first) + 1;
+          neighbours = is_second ? 0 : here.count() + there.count() - common - 1;
+        }
+        ports[here.group][static_cast<std::size_t>(v)] += neighbours * width;
+      }
+    };
+    add(a, b, false);
+    add(b, a, true);
+  }
+  return ports;
 }
 
 // What planners ask, from what hangs on the devices.
@@ -137,6 +164,24 @@ WrittenNetwork build(const FreeGraph::Spec& spec) {
   return made;
 }
 
+using Report =
+    std::function<void(const std::string&, const UserError&, std::optional<std::size_t>, const std::string&)>;
+
+void check_radix(const FreeGraph::Spec& spec, const Report& report) {
+  const auto ports = ports_of(spec);
+  for (std::size_t i = 0; i < spec.vertices.size(); ++i) {
+    const VertexGroupSpec& group = spec.vertices[i];
+    if (group.type.radix == 0 || ports[i].empty()) continue;
+    const auto most = std::ranges::max_element(ports[i]);
+    if (*most <= group.type.radix * group.type.chips) continue;
+    report("vertices",
+           UserError(fmt::format("the links of `{} {}` take {} ports, it has {}", group.name, most - ports[i].begin(),
+                                 *most, group.type.radix * group.type.chips),
+                     "give it a larger `radix`, more `chips` that act as one, or fewer links"),
+           i, ".switch.radix");
+  }
+}
+
 }  // namespace
 
 void FreeGraph::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics& diagnostics) {
@@ -176,6 +221,8 @@ void FreeGraph::Spec::check(const Spec& spec, const ConfigValue& at, Diagnostics
   if (std::max(links, vertices) > most_links)
     report("links", UserError(fmt::format("a network of {:.3g} links and {:.3g} vertices", links, vertices),
                               "at most 4,000,000 can be written out"));
+  else if (mistakes == 0)
+    check_radix(spec, report);
   std::set<std::pair<std::size_t, std::int64_t>> ranked;
   for (std::size_t i = 0; i < spec.ranks.size(); ++i) {
     try {

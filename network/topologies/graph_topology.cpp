@@ -60,9 +60,9 @@ bool GraphTopology::reduces_in_node() const {
   return network_.graph.nvlink_switch(network_.graph.device(0)) != no_vertex;
 }
 
-Bandwidth GraphTopology::bisection() const {
+Cut GraphTopology::cut() const {
   const std::lock_guard lock(mutex_);
-  return bisection_of(network_.graph, *router_, network_.halves);
+  return bisection_of(network_.graph, *router_, network_.node_size, network_.halves);
 }
 
 int GraphTopology::diameter() const {

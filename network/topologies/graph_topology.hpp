@@ -59,7 +59,8 @@ class GraphTopology : public Topology {
   RoutingSpec routing() const override { return network_.routing; }
   std::vector<double> background() const override { return network_.background; }
   Bandwidth injection() const override { return network_.injection; }
-  Bandwidth bisection() const override;
+  Bandwidth bisection() const override { return cut().rate; }
+  Cut cut() const;  // whose rate the bisection is
   int diameter() const override;
 
   // The same without a copy; all devices of the cluster.

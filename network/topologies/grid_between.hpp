@@ -7,9 +7,9 @@
 //   hypercube: n_d = 2 in d dimensions: d links, diameter d, bisection N / 2;
 //   full mesh: every end of a line is a neighbour: sum (n_d - 1) links, diameter the number of dimensions, bisection
 //     n_d / 2 x n_d / 2 x N / n_d links for the dimension where it is least.
-// Ways of a torus by dimension, the lowest first, the shorter way around (up where both are as long); of full meshes
-// the shortest, or all within one more hop (all-path routing). Source: Dally and Towles, Principles and Practices of
-// Interconnection Networks, 2004; nD full mesh and all-path routing: UB-Mesh, arXiv:2503.20377.
+// Ways of a torus by dimension, the lowest first, the shorter way around (half either way where both are as long); of
+// full meshes the shortest, or all within one more hop (all-path routing). Source: Dally and Towles, Principles and
+// Practices of Interconnection Networks, 2004; nD full mesh and all-path routing: UB-Mesh, arXiv:2503.20377.
 #pragma once
 
 #include <cstdint>

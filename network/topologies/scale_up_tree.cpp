@@ -49,8 +49,9 @@ void wire_scale_out(const ScaleUpTree::Spec& spec, VertexId first_device, Writte
     }
   }
   between->wire(builder, {nodes, nic.count, cards, 1}, card_cable(nic), {rails, nic.planes, ""});
+  const Bandwidth cards_out = nic.rate * nic.count * nodes;
+  made.injection = spec.domains > 1 ? cards_out : made.injection + cards_out;
   if (spec.domains > 1) {
-    made.injection = nic.rate * nic.count * nodes;
     made.card = nic.rate * nic.efficiency * (static_cast<double>(nic.count) / static_cast<double>(rails));
     made.cards_of_node = static_cast<double>(rails);
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -24,6 +25,15 @@ Site make_site(const SiteSpec& spec, Diagnostics& diagnostics) {
   return registry.make(spec.network, diagnostics, one->cluster_size());
 }
 
+// Equal sites share their kinds of links; one that differs from another's of its name is called by its site.
+std::uint16_t kind_of_site(NetworkGraph& graph, LinkKind kind, std::size_t number) {
+  const auto same = std::ranges::find(graph.kinds(), kind);
+  if (same != graph.kinds().end()) return static_cast<std::uint16_t>(same - graph.kinds().begin());
+  if (std::ranges::find(graph.kinds(), kind.name, &LinkKind::name) != graph.kinds().end())
+    kind.name = fmt::format("site {} {}", number, kind.name);
+  return graph.add(std::move(kind));
+}
+
 // A site's graph behind what is there; returns where its vertices begin.
 VertexId append(NetworkBuilder& builder, const NetworkGraph& site, std::size_t number) {
   const auto first = static_cast<VertexId>(builder.graph().vertex_count());
@@ -32,7 +42,7 @@ VertexId append(NetworkBuilder& builder, const NetworkGraph& site, std::size_t n
                 {group.radix, group.chips, group.buffer, group.power, group.price});
   }
   std::vector<std::uint16_t> kinds;
-  for (const LinkKind& kind : site.kinds()) kinds.push_back(builder.graph().add(kind));
+  for (const LinkKind& kind : site.kinds()) kinds.push_back(kind_of_site(builder.graph(), kind, number));
   for (const GraphLink& link : site.links()) {
     const LinkIndex made = builder.connect(first + link.a, first + link.b, kinds[link.kind], link.width);
     if (link.health != 1.0F) builder.graph().set_health(made, static_cast<double>(link.health));

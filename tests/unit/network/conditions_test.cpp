@@ -200,6 +200,8 @@ TEST(Conditions, BadConditionsSayWhere) {
   expect("faults: [{vertex: spine 9}]\n", "test.yaml:5:10: error: `faults[0]`: nothing is called `spine 9`");
   expect("faults: [{a: leaf 0}]\n", "expected `vertex`, or `a` and `b`");
   expect("faults: [{a: leaf 0, b: leaf 1}]\n", "no link joins `leaf 0` with `leaf 1`");
+  expect("faults: [{a: leaf 0, b: spine 0, links: 5}]\n",
+         "`faults[0]`: `leaf 0` and `spine 0` are joined by 1 link, not 5");
   expect("degraded: [{kind: lead, share: 0.5}]\n", "no links are of kind `lead`");
   expect("degraded: [{kind: leaf, share: 1.5}]\n", "degraded[0].share");
   expect("routing: {policy: magic}\n", "routing.policy");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "network/graph/adaptive.hpp"
@@ -69,6 +70,25 @@ TEST(Torus, WaysGoByDimensionTheShorterWayAround) {
   EXPECT_EQ(visited, (std::vector<VertexId>{3, 19}));  // -1 in the first, -1 in the second dimension
   EXPECT_EQ(torus->latency(0, 19), 2_us);
   EXPECT_EQ(router->even_split(0, 19).size(), 2U);  // one way
+}
+
+// Dally and Towles, section 5.2: a k-ary n-cube under uniform traffic is bound by its bisection where all of its
+// channels carry the same.
+TEST(Torus, HalfWayAroundGoesEitherWayEvenly) {
+  const auto torus = any_topology("kind: torus\ndimensions: [4, 4]\nlinks: [{rate: 50 GB/s}]\n", 16);
+  const NetworkGraph graph = torus->graph();
+  const auto router = torus->router(graph);
+  std::vector<double> load(graph.edge_count());
+  for (VertexId from = 0; from < 16; ++from) {
+    for (VertexId to = 0; to < 16; ++to) {
+      if (from == to) continue;
+      for (const EdgeShare& one : router->even_split(from, to)) load[one.edge] += one.share;
+    }
+  }
+  // 16 x 16 pairs of mean distance 2 over 64 edges: 8 on each.
+  for (EdgeId edge = 0; edge < graph.edge_count(); ++edge) EXPECT_DOUBLE_EQ(load[edge], 8) << graph.edge_name(edge);
+  // A hashed flow takes one of the two.
+  EXPECT_EQ(router->hashed_path({0, 2, 0}, 1).size(), 2U);
 }
 
 TEST(Hypercube, HasALinkAndAHopADimension) {
@@ -269,6 +289,29 @@ TEST(Sites, TheLongLinksAreTheBisection) {
   EXPECT_DOUBLE_EQ(both->injection().value(), 128 * 50e9);
 }
 
+TEST(Sites, EqualLinksAreOneKindAndUnequalOnesAreCalledByTheirSite) {
+  const auto kinds = [](const std::string& second) {
+    const auto site = [](const std::string& rate) {
+      return "{kind: rail_fat_tree, node: {gpus: 8, nvlink: {links: 18, rate: 25 GB/s}}, nic: {count: 8, rate: " +
+             rate + "}, tiers: [{name: leaf, of: 4}, {name: spine, of: 2}]}";
+    };
+    const auto both =
+        any_topology("kind: sites\nsites:\n- network: " + site("400 Gb/s") + "\n- network: " + site(second) +
+                         "\nlink: {links: 4, rate: 100 GB/s, latency: 500 us}\n",
+                     128);
+    std::multiset<std::string> names;
+    const NetworkGraph graph = both->graph();
+    for (const LinkKind& kind : graph.kinds()) names.insert(kind.name);
+    return names;
+  };
+  EXPECT_EQ(kinds("400 Gb/s"), (std::multiset<std::string>{"nvlink", "pcie", "nic", "leaf", "gateway", "long"}));
+  const auto unequal = kinds("200 Gb/s");
+  EXPECT_EQ(unequal.count("nvlink"), 1U);
+  EXPECT_EQ(unequal.count("nic"), 1U);
+  EXPECT_EQ(unequal.count("site 1 nic"), 1U);
+  EXPECT_EQ(unequal.count("site 1 leaf"), 1U);
+}
+
 const std::string free_text =
     "kind: graph\nnode: 2\nvertices:\n- {name: gpu, kind: device, count: 4}\n- {name: leaf, kind: switch, count: 2}\n"
     "- {name: spine, kind: switch, count: 2}\nkinds:\n  wire: {rate: 50 GB/s, latency: 1 us}\n"
@@ -298,6 +341,28 @@ TEST(FreeGraph, TheThinnestCutCountsNotTheFirstHalves) {
   EXPECT_DOUBLE_EQ(graph->bisection().value(), 10e9);
 }
 
+// Whatever way ends are written, the ports that the radix is held against are those that are built.
+TEST(FreeGraph, CountsPortsAsLinksAreBuilt) {
+  for (const char* link : {"{a: hub, b: hub, kind: wire}", "{a: hub 0-2, b: hub 1-3, kind: wire}",
+                           "{a: hub 0-1, b: hub 2-3, kind: wire, links: 2}",
+                           "{a: hub 0-1, b: hub 2-3, kind: wire, pairwise: true}", "{a: hub 1, b: hub, kind: wire}"}) {
+    const auto text = [&](std::int64_t radix) {
+      return "kind: graph\nvertices:\n- {name: gpu, kind: device, count: 4}\n- {name: hub, kind: switch, count: 4, "
+             "switch: {radix: " +
+             std::to_string(radix) +
+             "}}\nkinds: {wire: {rate: 50 GB/s}, thin: {rate: 1 GB/s}}\nlinks:\n- {a: gpu, b: hub, kind: thin, "
+             "pairwise: true}\n- {a: hub 0, b: hub 1-3, kind: thin}\n- " +
+             link + "\n";
+    };
+    const NetworkGraph graph = any_topology(text(100), 4)->graph();
+    std::vector<std::int64_t> ports(graph.vertex_count());
+    for (const GraphLink& one : graph.links()) ports[one.a] += one.width, ports[one.b] += one.width;
+    const std::int64_t most = std::ranges::max(ports);
+    EXPECT_EQ(failure(text(most), 4), "no error") << link;
+    EXPECT_NE(failure(text(most - 1), 4).find("take " + std::to_string(most) + " ports"), std::string::npos) << link;
+  }
+}
+
 TEST(FreeGraph, BadFilesAreToldWhereAndWhat) {
   const auto with = [](std::string text, const std::string& from, const std::string& to) {
     return text.replace(text.find(from), from.size(), to);
@@ -318,6 +383,12 @@ TEST(FreeGraph, BadFilesAreToldWhereAndWhat) {
               "kind: switch, count: 2}", "kind: switch, count: 9999}"),
          "at most 4,000,000 can be written out");
   expect(free_text + "ranks: [leaf 0]\n", "`leaf 0` is no device");
+  // Two devices and two spines.
+  const std::string leaf = "{name: leaf, kind: switch, count: 2";
+  expect(with(free_text, leaf, leaf + ", switch: {radix: 3}"),
+         "`vertices[1].switch.radix`: the links of `leaf 0` take 4 ports, it has 3");
+  expect(with(free_text, leaf, leaf + ", switch: {radix: 4}"), "no error");
+  expect(with(free_text, leaf, leaf + ", switch: {radix: 2, chips: 2}"), "no error");
   expect(free_text + "ranks: [gpu 0, gpu 0]\n", "`gpu 0` has two ranks");
 }
 

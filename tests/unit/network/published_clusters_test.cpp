@@ -100,9 +100,9 @@ TEST(PublishedClusters, Meta24KHas1536RacksAndASeventhOfTheBisection) {
 
 // Switches of the shipped clusters have the ports of their data sheets, and use no more.
 TEST(PublishedClusters, NoSwitchHasMorePortsThanItsRadix) {
-  for (const char* name : {"dgx_h100", "dgx_a100", "dgx_b200", "dgx_b300", "dgx_h800", "eos_h100", "selene_a100",
-                           "h800_multi_plane", "megascale_ampere", "meta_24k_h100", "two_sites_h100", "gb200_nvl72",
-                           "gb200_superpod", "gb300_nvl72", "aws_p4d", "gcp_a3_high"}) {
+  for (const char* name :
+       {"dgx_h100", "dgx_a100", "dgx_b200", "dgx_b300", "dgx_h800", "eos_h100", "selene_a100", "h800_multi_plane",
+        "megascale_ampere", "meta_24k_h100", "two_sites_h100", "gb200_nvl72", "gb200_superpod", "gb300_nvl72"}) {
     const NetworkGraph graph = cluster(name)->graph();
     std::vector<std::int64_t> ports(graph.vertex_count());
     for (const GraphLink& link : graph.links()) ports[link.a] += link.width, ports[link.b] += link.width;
@@ -112,6 +112,35 @@ TEST(PublishedClusters, NoSwitchHasMorePortsThanItsRadix) {
       EXPECT_GT(group.radix, 0) << name << " " << group.name;
       const auto first = ports.begin() + group.first;
       EXPECT_LE(*std::max_element(first, first + group.count), group.radix) << name << " " << group.name;
+    }
+  }
+}
+
+// What their instances have; switches and cables of their networks are not published.
+TEST(PublishedClusters, CloudsHaveTheirCardsAndNoSwitchesOfAProduct) {
+  struct Row {
+    const char* name;
+    int cards;
+    Bandwidth rate;
+  };
+  for (const Row& row :
+       {Row{"aws_p4d", 4, 12.5_GBps}, Row{"aws_p5", 32, 12.5_GBps}, Row{"aws_p5en", 16, 25_GBps},
+        Row{"aws_p6_b200", 8, 50_GBps}, Row{"gcp_a3_high", 4, 25_GBps}, Row{"gcp_a3_mega", 8, 25_GBps}}) {
+    const auto cloud = cluster(row.name);
+    const NetworkGraph graph = cloud->graph();
+    for (const VertexGroup& group : graph.groups()) {
+      if (group.name == "card") {
+        EXPECT_EQ(group.count, cloud->cluster_size() / 8 * row.cards) << row.name;
+      }
+      if (group.kind != VertexKind::network_switch || group.name == "nvswitch") continue;
+      EXPECT_EQ(group.radix, 0) << row.name;
+      EXPECT_EQ(group.power, Power(0)) << row.name;
+    }
+    for (const LinkKind& kind : graph.kinds()) {
+      if (kind.name == "nic") {
+        EXPECT_EQ(kind.rate, row.rate) << row.name;
+      }
+      EXPECT_EQ(kind.power, Power(0)) << row.name;
     }
   }
 }
@@ -159,7 +188,7 @@ TEST(PublishedClusters, CloudMatrix384) {
   EXPECT_EQ(counts.switches["l1"], 48 * 7);
   EXPECT_EQ(counts.switches["l2"], 7 * 16);
   EXPECT_EQ(counts.cables["l1"], 48 * 7 * 16);
-  EXPECT_EQ(matrix->injection(), 384 * 392_GBps);
+  EXPECT_EQ(matrix->injection(), 384 * (392_GBps + 50_GBps));  // UnifiedBus and RDMA
   EXPECT_DOUBLE_EQ(matrix->bisection().value(), 192 * (392e9 + 50e9));
   EXPECT_EQ(counts.cables["nic"], 384);
   EXPECT_EQ(2 * (matrix->latency(0, 8) - matrix->latency(0, 1)), 700_ns);
