@@ -203,7 +203,8 @@ ConnectionId PacketNetwork::add_connection(TransferId transfer, const PacketFlow
 // Flows of a device are added one after another, so that theirs is among the last.
 PacerId PacketNetwork::pacer_of(TransferId transfer, LaneId lane) {
   auto& pacers = transfers_[transfer].pacers;
-  for (std::size_t i = pacers.size(); i-- > 0 && pacers.size() - i <= 64;) {
+  for (std::size_t behind = 0; behind < std::min<std::size_t>(pacers.size(), 64); ++behind) {
+    const std::size_t i = pacers.size() - 1 - behind;
     if (pacers_[pacers[i]].lane == lane) return pacers[i];
   }
   PacerId id = static_cast<PacerId>(pacers_.size());
