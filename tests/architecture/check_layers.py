@@ -38,7 +38,7 @@ FOREIGN = {
     r"systemc(\.h)?$|tlm": r"hw_models/systemc/.*",
     r"google/protobuf/|.*\.pb\.h$": r"traces/.*\.cpp",
     r"simdjson": r"traces/.*reader.*\.cpp",
-    r"nlohmann/": r"(bindings/report|workloads/models)/.*",
+    r"nlohmann/": r"(bindings/report/.*|workloads/models/.*|bindings/cli/schemas\.cpp)",
     r"pybind11/": r"bindings/python/.*",
     r"CLI/": r"bindings/cli/.*",
     r"pugixml": r"network/collectives/msccl_read\.cpp",
