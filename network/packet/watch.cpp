@@ -83,7 +83,8 @@ void PacketNetwork::report_circle(const std::vector<LaneId>& circle) const {
   const Lane& lane = lanes_[circle.front()];
   throw UserError(fmt::format("deadlock at {}: links wait for each other in a circle, {}: {}and the first again",
                               to_string(Time::picoseconds(now_)), lane.is_paused ? "paused" : "without credits", names),
-                  "route so that no circle can form, or give `lanes` and `lane_choice: by_hop`");
+                  "route so that no circle can form, or give `lane_choice: by_hop` and as many `lanes` as a way has "
+                  "turns, such as 4");
 }
 
 }  // namespace warploom

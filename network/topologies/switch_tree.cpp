@@ -53,6 +53,11 @@ void SwitchTreeSpec::check(const SwitchTreeSpec& spec, std::int64_t rails, const
     diagnostics.error(at.origin(), at.path_of("tiers") + "[0].switches", "the first tier has one switch a rail",
                       "for several switches a card use `nic: {planes: ...}`");
   }
+  if (!spec.tiers.empty() && spec.tiers.back().oversubscription != 1) {
+    diagnostics.error(at.origin(), fmt::format("{}[{}].oversubscription", at.path_of("tiers"), spec.tiers.size() - 1),
+                      fmt::format("`{}` is the last tier: it has no uplinks", spec.tiers.back().name),
+                      "give it to a tier below, or add one above");
+  }
   check_tier_names(spec.tiers, at, diagnostics);
   if (diagnostics.error_count() != before || size > most_written) return;
   try {

@@ -165,6 +165,9 @@ TEST(Topology, BadParametersSayWhatWouldDo) {
             std::string::npos);
   EXPECT_NE(failure(with(test::clos_text, "oversubscription: 7", "oversubscription: -1"), 8).find("oversubscription"),
             std::string::npos);
+  EXPECT_NE(failure(with(test::clos_text, "name: core", "oversubscription: 2, name: core"), 8)
+                .find("`core` is the last tier: it has no uplinks"),
+            std::string::npos);
   EXPECT_NE(failure(with(test::clos_text, "gpus: 8", "gpus: 0"), 8).find("node.gpus"), std::string::npos);
   EXPECT_NE(
       failure(with(test::clos_text, "count: 8", "count: 3"), 8).find("3 cards cannot be shared evenly by 8 devices"),
