@@ -56,8 +56,10 @@ void PacketNetwork::watch() {
     }
   }
   if (is_idle && was_idle_) {
-    throw UserError(fmt::format("{} flows wait for each other and none can go on", open_connections_),
-                    "this call cannot be played packet by packet; `--fabric fluid` can");
+    throw UserError(
+        fmt::format("{} flows wait for each other and none can go on", open_connections_),
+        "a packet larger than what a rank passes on at once stops a ring: try a smaller `mtu` or `train` of "
+        "`network.fabric`, or `--fabric fluid`");
   }
   was_idle_ = is_idle;
 }
