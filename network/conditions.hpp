@@ -72,8 +72,7 @@ struct Conditions {
 };
 
 // The topology of a `network:` value with its conditions; all devices (of the placement, if there is one) for
-// `devices` 0. Null after a mistake, which goes
-// to the diagnostics.
+// `devices` 0. Null after a mistake, which goes to the diagnostics.
 std::shared_ptr<const Topology> make_topology(const ConfigValue& network, std::int64_t devices,
                                               Diagnostics& diagnostics);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "network/graph/background.hpp"
 #include "network/graph/measure.hpp"
 #include "network/graph/routing.hpp"
 #include "network/topologies/free_graph.hpp"
@@ -81,7 +82,7 @@ std::vector<CableCount> count_cables(const NetworkGraph& graph, const GraphPart&
       one.degraded += link.width;
       one.least_share = std::min(one.least_share, static_cast<double>(link.health));
     }
-    const double taken = background.empty() ? 0 : std::max(background[2 * i], background[2 * i + 1]);
+    const double taken = taken_of(background, i);
     if (taken > 0) one.busy += link.width;
     one.background = std::max(one.background, taken);
   }

@@ -45,9 +45,8 @@ Bandwidth block_rate(const Setting& setting, Protocol protocol) {
   const LibrarySpec& library = setting.library;
   if (protocol == Protocol::ll) return library.ll.channel_rate;
   if (protocol == Protocol::simple) return library.peer.simple.channel_rate;
-  const auto& table = library.tuner.ring_ll128_channel;
-  if (table.empty()) return library.ll128.channel_rate;
-  return table[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)] / 2;
+  const auto channel = TunerSpec::at_nodes(library.tuner.ring_ll128_channel, setting.profile.nodes);
+  return channel ? *channel / 2 : library.ll128.channel_rate;
 }
 
 ChannelUse channels_for(Bytes bytes, std::int64_t most, const ProtocolSpec& protocol, std::int64_t ranks) {

@@ -3,6 +3,8 @@
 // and chunks, and the constants by which it chooses.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -198,11 +200,11 @@ struct LevelsSpec {
   }
 };
 
-// What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
 template <>
 struct EnumNames<Protocol> {
-  static constexpr std::pair<Protocol, std::string_view> values[] = {
-      {Protocol::ll, "ll"}, {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"}};
+  static constexpr std::pair<Protocol, std::string_view> values[] = {{Protocol::ll, name(Protocol::ll)},
+                                                                     {Protocol::ll128, name(Protocol::ll128)},
+                                                                     {Protocol::simple, name(Protocol::simple)}};
 };
 
 // A plugin's own tuner chooses between nodes from what its makers measured: here, what is predicted to be quickest of
@@ -220,6 +222,7 @@ struct PluginTunerSpec {
   }
 };
 
+// What carries messages between nodes where it is not InfiniBand's verbs: a plugin of the library and its network.
 struct TransportSpec {
   Time latency;           // of a message, beyond the protocol's own step between nodes
   Bytes eager{0};         // a message up to here goes at once; 0: any
@@ -297,6 +300,12 @@ struct TunerSpec {
             .in(0.01, 1));
   }
   static void check(const TunerSpec& spec, const ConfigValue& at, Diagnostics& diagnostics);
+
+  // Of one of the lists; none where it is empty.
+  static std::optional<Bandwidth> at_nodes(const std::vector<Bandwidth>& list, std::int64_t nodes) {
+    if (list.empty()) return std::nullopt;
+    return list[static_cast<std::size_t>(std::min<std::int64_t>(nodes, 3) - 1)];
+  }
 };
 
 // What a version of the library does otherwise than those before it.

@@ -89,8 +89,8 @@ class Model {
 
   // One node, two nodes, more; no list, no bound.
   double most(const std::vector<Bandwidth>& list) const {
-    if (list.empty()) return INFINITY;
-    return list[static_cast<std::size_t>(std::min<std::int64_t>(nodes_, 3) - 1)].value();
+    const auto found = TunerSpec::at_nodes(list, nodes_);
+    return found ? found->value() : INFINITY;
   }
 
   double bus_rate() const {

@@ -38,9 +38,8 @@ Bandwidth ring_rate(const Setting& setting, Protocol chosen) {
   if (setting.profile.in_node()) return port;
   const auto in_node = static_cast<double>(setting.profile.least_in_node);
   Bandwidth rate = cards_rate(setting, protocol);
-  const auto& most_ll = setting.library.tuner.ll;
-  if (chosen == Protocol::ll && !most_ll.empty())
-    rate = std::min(rate, most_ll[static_cast<std::size_t>(std::min<std::int64_t>(setting.profile.nodes, 3) - 1)]);
+  if (chosen == Protocol::ll)
+    rate = std::min(rate, TunerSpec::at_nodes(setting.library.tuner.ll, setting.profile.nodes).value_or(rate));
   return in_node > 1 ? std::min(rate, port / ((in_node - 1) / in_node)) : rate;
 }
 

@@ -3,9 +3,10 @@
 //
 // Equations, protocol p, messages of m bytes, f of them at once from a device, o = 1 where it also copies its own part
 // (all-to-all), else 0:
-//   time = base + network_hop (if they leave the node) + paths + proxy x sends and receives that do + (m + fill x part
-//   x min(1, 8 / (f + o))) / rate, rate = of one message: the least of efficiency x port / f and channels x
-//   channel_rate / (f + o) inside a node; else
+//   time = base + network_hop (if they leave the node) + paths + handshake + proxy x the sends and receives that leave
+//   it
+//          + (m + fill x part x min(1, 8 / (f + o))) / rate;
+//   rate = of one message: the least of efficiency x port / f and channels x channel_rate / (f + o) inside a node; else
 //          the least of that and of network_efficiency x card / the messages that leave the node;
 //   part = the least of chunk and m / c, c the channels of a message: all (two where some leave the node), halved while
 //          a channel would have more than four messages at once; a channel works on eight together, so that only of

@@ -8,15 +8,12 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "network/graph/background.hpp"
+#include "network/graph/mix.hpp"
+
 namespace warploom {
 
 namespace {
-
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 // Numbers in the order of first appearance; returns how many.
 std::size_t number(const std::vector<std::uint64_t>& hashes, std::vector<std::uint32_t>& colors) {
@@ -25,11 +22,6 @@ std::size_t number(const std::vector<std::uint64_t>& hashes, std::vector<std::ui
   for (std::size_t v = 0; v < hashes.size(); ++v)
     colors[v] = known.try_emplace(hashes[v], static_cast<std::uint32_t>(known.size())).first->second;
   return known.size();
-}
-
-// Of a link, the way on which they take more.
-double taken_of(const std::vector<double>& background, std::size_t link) {
-  return background.empty() ? 0 : std::max(background[2 * link], background[2 * link + 1]);
 }
 
 // What is no part of it is of any class.

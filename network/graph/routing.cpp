@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "network/graph/mix.hpp"
 #include "sim/core/errors.hpp"
 
 namespace warploom {
@@ -14,13 +15,6 @@ namespace warploom {
 namespace {
 
 constexpr std::size_t most_remembered = std::size_t{64} << 20;  // distances, over all destinations
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 

@@ -290,7 +290,7 @@ class PacketNetwork final : public EventSink, private CongestionHost {
   // statistics.cpp
   void count_completion(const Connection& connection);
   QueueStatistics queue_statistics(LaneId id, double seconds) const;
-  QueueStatistics lane_statistics(LaneId id) const;
+  LinkCounts lane_counts(LaneId id) const;
   std::vector<LaneId> add_classes(PacketStatistics& all, double seconds) const;
   std::vector<LaneId> worst_queues(std::vector<LaneId> lanes, std::size_t most) const;
   std::string link_name(EdgeId edge) const;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "network/fabrics/axis.hpp"
+#include "network/graph/background.hpp"
 #include "network/graph/routing.hpp"
 #include "network/packet/reduction_tree.hpp"
 #include "sim/core/errors.hpp"
@@ -36,12 +37,8 @@ std::unique_ptr<Router> router_for(const Topology& topology, const NetworkGraph&
 NetworkGraph graph_left_by_others(const Topology& topology) {
   NetworkGraph graph = topology.graph();
   const std::vector<double> taken = topology.background();
-  for (std::size_t edge = 0; edge + 1 < taken.size(); edge += 2) {
-    const auto link = static_cast<LinkIndex>(edge / 2);
-    const double most = std::max(taken[edge], taken[edge + 1]);
-    if (most > 0)
-      graph.set_health(link, static_cast<double>(graph.link(static_cast<EdgeId>(edge)).health) * (1 - most));
-  }
+  for (LinkIndex i = 0; i < graph.links().size(); ++i)
+    graph.set_health(i, static_cast<double>(graph.links()[i].health) * (1 - taken_of(taken, i)));
   return graph;
 }
 

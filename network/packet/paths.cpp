@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "network/graph/all_path.hpp"
+#include "network/graph/mix.hpp"
 #include "network/packet/framing.hpp"
 #include "network/packet/network.hpp"
 #include "sim/core/errors.hpp"
@@ -21,12 +22,6 @@ namespace {
 
 constexpr std::uint32_t most_pairs = 1024;            // of a flow
 constexpr std::size_t most_path_links = 500'000'000;  // 2 GB
-
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 

@@ -13,6 +13,16 @@
 
 namespace warploom {
 
+void LinkCounts::add(const LinkCounts& other) {
+  most_queued = std::max(most_queued, other.most_queued);
+  marks += other.marks;
+  drops += other.drops;
+  pauses += other.pauses;
+  paused += other.paused;
+  stalls += other.stalls;
+  stalled += other.stalled;
+}
+
 namespace {
 
 constexpr std::size_t most_completions = 4'000'000;
@@ -68,7 +78,8 @@ QueueStatistics PacketNetwork::queue_statistics(LaneId id, double seconds) const
   const Lane& lane = lanes_[id];
   const EdgeId edge = id / lane_count_;
   const Port& port = ports_[edge];
-  QueueStatistics queue = lane_statistics(id);
+  QueueStatistics queue;
+  static_cast<LinkCounts&>(queue) = lane_counts(id);
   queue.flows = most_flows_on_[edge];
   queue.name = link_name(edge);
   if (lane_count_ > 1) queue.name += fmt::format(", lane {}", id % lane_count_);
@@ -84,9 +95,9 @@ QueueStatistics PacketNetwork::queue_statistics(LaneId id, double seconds) const
 }
 
 // What the lane has counted by itself.
-QueueStatistics PacketNetwork::lane_statistics(LaneId id) const {
+LinkCounts PacketNetwork::lane_counts(LaneId id) const {
   const Lane& lane = lanes_[id];
-  QueueStatistics queue;
+  LinkCounts queue;
   queue.most_queued = Bytes(lane.most_queued);
   queue.marks = lane.marks;
   queue.drops = lane.drops;
@@ -118,14 +129,7 @@ std::vector<LaneId> PacketNetwork::add_classes(PacketStatistics& all, double sec
       busiest[kind] = edge;
     }
     for (std::uint32_t l = 0; l < lane_count_; ++l) {
-      const QueueStatistics queue = lane_statistics(edge * lane_count_ + l);
-      sums.most_queued = std::max(sums.most_queued, queue.most_queued);
-      sums.marks += queue.marks;
-      sums.drops += queue.drops;
-      sums.pauses += queue.pauses;
-      sums.paused += queue.paused;
-      sums.stalls += queue.stalls;
-      sums.stalled += queue.stalled;
+      sums.add(lane_counts(edge * lane_count_ + l));
       used.push_back(edge * lane_count_ + l);
     }
   }
@@ -142,9 +146,9 @@ std::vector<LaneId> PacketNetwork::add_classes(PacketStatistics& all, double sec
 // Each by the largest of its depth over the deepest queue's, its drops over the most, its pause over the longest and
 // its wait for credits over the longest; then by drops and by what its link carried.
 std::vector<LaneId> PacketNetwork::worst_queues(std::vector<LaneId> lanes, std::size_t most) const {
-  QueueStatistics worst;
+  LinkCounts worst;
   for (const LaneId id : lanes) {
-    const QueueStatistics one = lane_statistics(id);
+    const LinkCounts one = lane_counts(id);
     worst.most_queued = std::max(worst.most_queued, one.most_queued);
     worst.drops = std::max(worst.drops, one.drops);
     worst.paused = std::max(worst.paused, one.paused);
@@ -158,7 +162,7 @@ std::vector<LaneId> PacketNetwork::worst_queues(std::vector<LaneId> lanes, std::
   };
   std::vector<Place> places;
   for (const LaneId id : lanes) {
-    const QueueStatistics one = lane_statistics(id);
+    const LinkCounts one = lane_counts(id);
     double share = 0;
     if (worst.most_queued > Bytes::zero()) share = one.most_queued / worst.most_queued;
     if (worst.drops > 0) share = std::max(share, static_cast<double>(one.drops) / static_cast<double>(worst.drops));
@@ -190,15 +194,7 @@ PacketStatistics PacketNetwork::statistics(std::size_t most) const {
   all.notifications = totals_.notifications;
   all.collisions = totals_.collisions;
   const std::vector<LaneId> used = add_classes(all, seconds);
-  for (const LinkClassStatistics& one : all.classes) {
-    all.marks += one.marks;
-    all.drops += one.drops;
-    all.pauses += one.pauses;
-    all.paused += one.paused;
-    all.stalls += one.stalls;
-    all.stalled += one.stalled;
-    all.most_queued = std::max(all.most_queued, one.most_queued);
-  }
+  for (const LinkClassStatistics& one : all.classes) all.add(one);
   for (const LaneId id : worst_queues(used, most)) all.queues.push_back(queue_statistics(id, seconds));
   all.slowest = slowest_;
   if (totals_.connections == 0) return all;

@@ -8,18 +8,12 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 
 namespace warploom {
 namespace {
 
-Network cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides = {}) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", overrides, library);
-  Diagnostics diagnostics;
-  auto made = make_network(*value.find("network"), *value.find("library"), devices, diagnostics);
-  diagnostics.throw_if_any();
-  return made;
-}
+using test::cluster;
 
 std::string choice(const Network& network, CollectiveKind kind, std::int64_t ranks, Bytes bytes) {
   const auto estimate = estimate_chosen(network, {kind, bytes, DataType::bf16, 0}, first_ranks(ranks));

@@ -6,13 +6,14 @@
 #include "network/fabrics/graph_fold.hpp"
 #include "network/play_plans.hpp"
 #include "sim/core/errors.hpp"
-#include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 
 namespace warploom {
 namespace {
 
 using test::bundle;
+using test::cluster;
 using test::FabricBench;
 using test::group;
 
@@ -106,15 +107,6 @@ TEST(Contention, StepsOfOneCallFollowEachOtherWhileAnotherMoves) {
   const PlayedCalls played = play_plans(fabric, calls);
   EXPECT_EQ(played.durations[1], 225_MB / (port / 2));
   EXPECT_EQ(played.durations[0], 12_us + 1350_MB / port + 225_MB / port);
-}
-
-Network cluster(const std::string& name, std::int64_t devices) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", {}, library);
-  Diagnostics diagnostics;
-  auto made = make_network(*value.find("network"), *value.find("library"), devices, diagnostics);
-  diagnostics.throw_if_any();
-  return made;
 }
 
 TEST(Contention, CallsOfDifferentNodesDoNotFeelEachOther) {

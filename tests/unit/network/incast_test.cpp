@@ -5,7 +5,7 @@
 #include "network/collective_estimate.hpp"
 #include "network/collectives/peer.hpp"
 #include "sim/core/errors.hpp"
-#include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 #include "tests/unit/network/packet_fixture.hpp"
 
@@ -13,19 +13,11 @@ namespace warploom {
 namespace {
 
 using namespace literals;
+using test::cluster;
 using test::PacketBench;
 using test::plain;
 using test::star;
 using test::wire;
-
-Network cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides = {}) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", overrides, library);
-  Diagnostics diagnostics;
-  auto made = make_network(*value.find("network"), *value.find("library"), devices, diagnostics);
-  diagnostics.throw_if_any();
-  return made;
-}
 
 constexpr std::int64_t senders = 8;
 constexpr Bytes message = 16_MB;

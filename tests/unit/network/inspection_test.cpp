@@ -6,14 +6,15 @@
 
 #include <algorithm>
 
-#include "network/conditions.hpp"
 #include "network/graph/quotient.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 
 namespace warploom {
 namespace {
 
 using namespace literals;
+using test::with_conditions;
 
 TEST(Inspection, AddsUpPortsOpticsPowerAndPrice) {
   const auto tree = test::any_topology(
@@ -34,14 +35,6 @@ TEST(Inspection, AddsUpPortsOpticsPowerAndPrice) {
   EXPECT_EQ(found.reach[0].devices, 3);  // node and leaf
   EXPECT_EQ(found.reach[1].devices, 12);
   EXPECT_EQ(found.reach[1].most, 2_us);
-}
-
-std::shared_ptr<const Topology> with_conditions(const std::string& text, std::int64_t devices) {
-  const auto value = parse_config_text(text, "test.yaml");
-  Diagnostics diagnostics;
-  auto made = make_topology(value, devices, diagnostics);
-  diagnostics.throw_if_any();
-  return made;
 }
 
 // Leaves of two nodes of two, four spines.

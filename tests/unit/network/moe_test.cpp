@@ -13,11 +13,13 @@
 #include "network/collective_estimate.hpp"
 #include "network/collectives/moe/moe_reach.hpp"
 #include "sim/core/errors.hpp"
-#include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 
 namespace warploom {
 namespace {
+
+using test::cluster;
 
 constexpr auto dispatch = CollectiveKind::moe_dispatch;
 constexpr auto combine = CollectiveKind::moe_combine;
@@ -32,15 +34,6 @@ MoeTraffic layer(MoeMode mode, std::int64_t tokens = 128) {
   traffic.top_k = 8;
   traffic.experts = 256;
   return traffic;
-}
-
-Network cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides = {}) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/" + name + ".yaml", overrides, library);
-  Diagnostics diagnostics;
-  auto made = make_network(*value.find("network"), *value.find("library"), devices, diagnostics);
-  diagnostics.throw_if_any();
-  return made;
 }
 
 Call call(CollectiveKind kind, const MoeTraffic& traffic) {

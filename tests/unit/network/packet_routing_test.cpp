@@ -2,12 +2,10 @@
 // The network's routing rules packets as it rules flows, and the packet fabric's own keys only where they are given.
 #include <gtest/gtest.h>
 
-#include "network/conditions.hpp"
 #include "network/graph/all_path.hpp"
-#include "network/network.hpp"
 #include "network/packet/packet_fabric.hpp"
 #include "sim/core/errors.hpp"
-#include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/network_fixture.hpp"
 #include "tests/unit/network/packet_fixture.hpp"
 
@@ -24,14 +22,6 @@ using test::wire;
 struct Nobody : BundleListener {
   void on_bundle_done(std::uint64_t /*token*/, bool /*alike*/) override {}
 };
-
-std::shared_ptr<const Topology> made(const std::string& text, std::int64_t devices) {
-  const auto value = parse_config_text(text, "test.yaml");
-  Diagnostics diagnostics;
-  auto topology = make_topology(value, devices, diagnostics);
-  diagnostics.throw_if_any();
-  return topology;
-}
 
 Bundle bundle(FlowPattern pattern, Bytes bytes) {
   Bundle made;
@@ -50,7 +40,7 @@ Played play(const std::string& text, std::int64_t devices, const Group& group, c
             const PacketSpec& spec = {}) {
   Engine engine;
   Nobody nobody;
-  PacketFabric fabric(spec, made(text, devices), engine, nobody);
+  PacketFabric fabric(spec, test::with_conditions(text, devices), engine, nobody);
   const std::vector<Group> groups{group};
   fabric.prepare(groups, std::span(&bundle.traffic, 1));
   fabric.start(bundle, 0);
@@ -189,13 +179,8 @@ TEST(PacketRouting, HpccOverManyPathsKeepsTheirLinksAtItsTarget) {
 }
 
 TEST(PacketRouting, ReportsSayWhichRoutingWasUsed) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto assumption = [&](const std::vector<std::string>& overrides) {
-    const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/dgx_h100.yaml", overrides, library);
-    Diagnostics diagnostics;
-    auto made = make_network(*value.find("network"), *value.find("library"), 16, diagnostics);
-    diagnostics.throw_if_any();
-    return made.assumptions.at(0);
+  const auto assumption = [](const std::vector<std::string>& overrides) {
+    return test::cluster("dgx_h100", 16, overrides).assumptions.at(0);
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
   EXPECT_TRUE(has(assumption({}), "even split over equal-cost paths"));

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "network/collective_estimate.hpp"
-#include "sim/core/library.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 #include "tests/unit/network/packet_fixture.hpp"
 
 namespace warploom {
@@ -75,13 +75,9 @@ TEST(ReductionTree, OneLateMemberHoldsBackAll) {
 
 // A CollNet plan by packets: every rail's eighth goes up a tree of switches and down again.
 TEST(ReductionTree, IsWhatACollnetPlanPlays) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const auto estimate = [&](std::vector<std::string> overrides) {
+  const auto estimate = [](std::vector<std::string> overrides) {
     overrides.emplace_back("library.collnet.enabled=true");
-    const auto value = load_config(WARPLOOM_SOURCE_DIR "/configs/clusters/dgx_h100.yaml", overrides, library);
-    Diagnostics diagnostics;
-    const Network network = make_network(*value.find("network"), *value.find("library"), 64, diagnostics);
-    diagnostics.throw_if_any();
+    const Network network = test::cluster("dgx_h100", 64, overrides);
     const Call call{CollectiveKind::all_reduce, 256_MiB, DataType::bf16, 0};
     return estimate_chosen(network, call, first_ranks(64), {"collnet_direct", ""});
   };

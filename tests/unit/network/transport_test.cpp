@@ -6,26 +6,16 @@
 
 #include "network/collective_estimate.hpp"
 #include "network/collectives/nccl_tuner.hpp"
-#include "network/network.hpp"
-#include "sim/core/config.hpp"
+#include "tests/unit/network/cluster_fixture.hpp"
 
 namespace warploom {
 namespace {
 
 using namespace literals;
 
-Network network_of(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides) {
-  const Library library({WARPLOOM_SOURCE_DIR "/configs"});
-  const ConfigValue config = load_config(cluster, overrides, library);
-  Diagnostics diagnostics;
-  Network network = make_network(*config.find("network"), *config.find("library"), devices, diagnostics);
-  diagnostics.throw_if_any();
-  return network;
-}
-
 Time time_of(const std::string& cluster, std::int64_t devices, CollectiveKind kind, Bytes bytes, const char* algorithm,
              const char* protocol, const std::string& latency) {
-  const Network network = network_of(cluster, devices, {"library.transport.latency=" + latency});
+  const Network network = test::cluster(cluster, devices, {"library.transport.latency=" + latency});
   return estimate_chosen(network, {kind, bytes, DataType::bf16, 0}, first_ranks(devices), {algorithm, protocol})
       .duration;
 }
@@ -34,7 +24,7 @@ Time time_of(const std::string& cluster, std::int64_t devices, CollectiveKind ki
 Time cost_of_latency(std::int64_t devices, CollectiveKind kind, Bytes bytes, const char* algorithm,
                      const char* protocol) {
   const auto time = [&](const std::string& latency) {
-    return time_of("clusters/dgx_h100", devices, kind, bytes, algorithm, protocol, latency);
+    return time_of("dgx_h100", devices, kind, bytes, algorithm, protocol, latency);
   };
   return time("20 us") - time("10 us");
 }
@@ -55,7 +45,7 @@ TEST(Transport, EveryHopBetweenNodesPaysItsLatency) {
 TEST(Transport, ASimpleTreeWaitsForEveryChunkButTheFirst) {
   // 4 MiB in 16 channels are 8 chunks of 32 KiB each, of which a hop of 1 ms holds 7 back for 0.8 of it.
   const auto time = [](const std::string& latency) {
-    return time_of("clusters/dgx_h100", 16, CollectiveKind::all_reduce, 4_MiB, "tree", "simple", latency);
+    return time_of("dgx_h100", 16, CollectiveKind::all_reduce, 4_MiB, "tree", "simple", latency);
   };
   const double slope = (time("2 ms") - time("1 ms")) / 1_ms;
   EXPECT_NEAR(slope, 2 + 7 * 0.8, 1e-6);
@@ -64,8 +54,7 @@ TEST(Transport, ASimpleTreeWaitsForEveryChunkButTheFirst) {
 // enqueue.cc: 64 KiB over four nodes and more, unless the chunk is set.
 TEST(Transport, AnNvlsTreeOfFourNodesTakesSmallerChunks) {
   const auto time = [](std::int64_t devices, const std::string& chunk) {
-    const Network network =
-        network_of("clusters/dgx_h100", devices, {"library.transport.nvls_tree_wide_chunk=" + chunk});
+    const Network network = test::cluster("dgx_h100", devices, {"library.transport.nvls_tree_wide_chunk=" + chunk});
     return estimate_chosen(network, {CollectiveKind::all_reduce, 1_GiB, DataType::bf16, 0}, first_ranks(devices),
                            {"nvls_tree", "simple"})
         .duration;
@@ -78,8 +67,8 @@ TEST(Transport, AnNvlsTreeOfFourNodesTakesSmallerChunks) {
 TEST(Transport, WhatThePluginReportsMovesTheChoiceAndNotTheTime) {
   const std::vector<std::string> reports{"library.transport.reported_latency=75 us"};
   const Call call{CollectiveKind::all_reduce, 256_KiB, DataType::bf16, 0};
-  const auto plain = network_of("clusters/dgx_h100", 128, {});
-  const auto told = network_of("clusters/dgx_h100", 128, reports);
+  const auto plain = test::cluster("dgx_h100", 128, {});
+  const auto told = test::cluster("dgx_h100", 128, reports);
   const Group group = first_ranks(128);
   for (const auto& [algorithm, protocol] : {std::pair{"ring", "ll"}, {"tree", "ll128"}, {"nvls_tree", "simple"}}) {
     EXPECT_EQ(estimate_chosen(told, call, group, {algorithm, protocol}).duration,
@@ -104,12 +93,12 @@ TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
     CollectiveKind kind;
     Time published;
   };
-  for (const auto& [cluster, kind, published] : {Case{"clusters/aws_p4d", CollectiveKind::all_reduce, 161_us},
-                                                 {"clusters/aws_p5", CollectiveKind::all_reduce, 69_us},
-                                                 {"clusters/aws_p6_b200", CollectiveKind::all_reduce, 54.5_us},
-                                                 {"clusters/gcp_a3_mega", CollectiveKind::all_gather, 85_us},
-                                                 {"clusters/gcp_a3_mega", CollectiveKind::all_reduce, 123_us}}) {
-    const Network network = network_of(cluster, 16, {});
+  for (const auto& [cluster, kind, published] : {Case{"aws_p4d", CollectiveKind::all_reduce, 161_us},
+                                                 {"aws_p5", CollectiveKind::all_reduce, 69_us},
+                                                 {"aws_p6_b200", CollectiveKind::all_reduce, 54.5_us},
+                                                 {"gcp_a3_mega", CollectiveKind::all_gather, 85_us},
+                                                 {"gcp_a3_mega", CollectiveKind::all_reduce, 123_us}}) {
+    const Network network = test::cluster(cluster, 16, {});
     const Time time = estimate_chosen(network, {kind, Bytes(64), DataType::bf16, 0}, first_ranks(16), {}).duration;
     EXPECT_NEAR(time / published, 1, std::string_view(cluster).ends_with("a3_mega") ? 0.2 : 0.1) << cluster;
   }
@@ -117,7 +106,7 @@ TEST(Transport, SmallCallsOverTheCloudsTakeWhatWasPublished) {
 
 // 100 km and back take 1 ms, in which a channel sends its eight slots and then waits for the first answer.
 TEST(Transport, OverALongLinkAConnectionMovesItsSlotsARoundTrip) {
-  const Network network = network_of("clusters/two_sites_h100", 2048, {});
+  const Network network = test::cluster("two_sites_h100", 2048, {});
   const auto group = [](std::vector<Stride> digits) {
     Group made;
     made.members.digits = std::move(digits);
