@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device operation is for, by what the file recorded of it and by its name.
+#pragma once
+
+#include <string_view>
+
+#include "traces/capture.hpp"
+
+namespace warploom {
+
+// Communication by name: NCCL, RCCL, oneCCL, HCCL, DeepEP, NVSHMEM and the engines' own all-reduces.
+bool is_communication_name(std::string_view kernel);
+// Of a kernel whose name is all that is known.
+OpClass class_by_name(std::string_view kernel);
+// Fills `op_class` of every device operation.
+void classify(Capture& capture);
+
+}  // namespace warploom

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/link.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+
+namespace warploom {
+
+namespace {
+
+// Sorts by `before` and returns where each old place went.
+template <class Item, class Before>
+std::vector<std::uint32_t> sort_tracked(std::vector<Item>& items, Before before) {
+  std::vector<std::uint32_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return before(items[a], items[b]); });
+  std::vector<std::uint32_t> new_place(items.size());
+  std::vector<Item> sorted;
+  sorted.reserve(items.size());
+  for (std::uint32_t place = 0; place < order.size(); ++place) {
+    new_place[order[place]] = place;
+    sorted.push_back(items[order[place]]);
+  }
+  items = std::move(sorted);
+  return new_place;
+}
+
+void follow(std::uint32_t& reference, std::span<const std::uint32_t> new_place) {
+  if (reference != nothing) reference = new_place[reference];
+}
+
+// Intervals of a thread nest: the outer comes first.
+template <class Item>
+bool on_thread_before(const Item& a, const Item& b) {
+  return std::tuple(a.thread, a.start, -a.duration) < std::tuple(b.thread, b.start, -b.duration);
+}
+
+void sort_all(Capture& capture) {
+  const auto new_host_op = sort_tracked(capture.host_ops, on_thread_before<HostOp>);
+  const auto new_call = sort_tracked(capture.calls, on_thread_before<HostCall>);
+  const auto new_op = sort_tracked(capture.device_ops, [](const DeviceOp& a, const DeviceOp& b) {
+    return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration);
+  });
+  for (auto& call : capture.calls) follow(call.host_op, new_host_op);
+  for (auto& op : capture.device_ops) {
+    follow(op.host_op, new_host_op);
+    follow(op.launch, new_call);
+  }
+  for (auto& edge : capture.device_edges) {
+    follow(edge.from, new_op);
+    follow(edge.to, new_op);
+  }
+  std::stable_sort(capture.annotations.begin(), capture.annotations.end(),
+                   [](const Annotation& a, const Annotation& b) {
+                     return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration);
+                   });
+  std::stable_sort(capture.syncs.begin(), capture.syncs.end(),
+                   [](const Sync& a, const Sync& b) { return a.start < b.start; });
+}
+
+// The innermost operator that encloses each call, for calls of which the file says nothing.
+void contain_calls(Capture& capture) {
+  std::vector<std::uint32_t> open;
+  std::size_t next = 0;
+  std::uint32_t thread = nothing;
+  for (auto& call : capture.calls) {
+    if (call.thread != thread) {
+      thread = call.thread;
+      open.clear();
+      while (next < capture.host_ops.size() && capture.host_ops[next].thread < thread) ++next;
+    }
+    while (next < capture.host_ops.size() && capture.host_ops[next].thread == thread &&
+           capture.host_ops[next].start <= call.start) {
+      while (!open.empty() && capture.host_ops[open.back()].end() <= capture.host_ops[next].start) open.pop_back();
+      open.push_back(static_cast<std::uint32_t>(next));
+      ++next;
+    }
+    while (!open.empty() && capture.host_ops[open.back()].end() < call.start) open.pop_back();
+    if (call.host_op == nothing && !open.empty()) call.host_op = open.back();
+  }
+}
+
+}  // namespace
+
+LaunchLinks link_launches(Capture& capture) {
+  sort_all(capture);
+  contain_calls(capture);
+
+  LaunchLinks links;
+  std::unordered_map<std::uint64_t, std::uint32_t> call_of;
+  call_of.reserve(capture.calls.size());
+  for (std::uint32_t i = 0; i < capture.calls.size(); ++i) {
+    const std::uint64_t correlation = capture.calls[i].correlation;
+    if (correlation != 0 && !call_of.emplace(correlation, i).second) ++links.repeated_calls;
+  }
+  std::vector<std::uint32_t> owned(capture.calls.size(), 0);
+  for (auto& op : capture.device_ops) {
+    if (op.launch == nothing && op.correlation != 0) {
+      if (const auto place = call_of.find(op.correlation); place != call_of.end()) op.launch = place->second;
+    }
+    if (op.kind == DeviceOpKind::sync) continue;
+    if (op.launch == nothing) {
+      ++links.without_call;
+      continue;
+    }
+    ++owned[op.launch];
+    if (op.host_op == nothing) op.host_op = capture.calls[op.launch].host_op;
+  }
+  for (std::size_t i = 0; i < owned.size(); ++i) {
+    if (capture.calls[i].kind != CallKind::graph_launch || owned[i] == 0) continue;
+    ++links.graph_launches;
+    links.from_graphs += owned[i];
+  }
+  return links;
+}
+
+}  // namespace warploom

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/readers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+#include "traces/classify.hpp"
+#include "traces/link.hpp"
+
+namespace warploom {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Readers = std::vector<std::unique_ptr<const TraceReader>>;
+
+// "rank-3.json", "megatron_kineto_3.json", "worker0_step_12.1694.pt.trace.json", "trace.3.json".
+std::optional<std::int64_t> rank_in_name(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  static const std::regex named("(?:rank|worker)[-_.]?([0-9]{1,7})(?![0-9])", std::regex::icase);
+  static const std::regex last("[-_.]([0-9]{1,7})(?:\\.pt)?(?:\\.trace)?\\.json(?:\\.gz)?$");
+  std::smatch match;
+  if (std::regex_search(name, match, named) || std::regex_search(name, match, last)) return std::stoll(match[1].str());
+  return std::nullopt;
+}
+
+class Reading {
+ public:
+  explicit Reading(const ReadOptions& options) : options_(options), readers_(trace_readers()) {}
+
+  void take(const std::string& path) {
+    if (!fs::is_directory(path)) return take_file(path, true);
+    if (take_as_folder(path)) return;
+    const std::size_t before = result_.captures.size();
+    std::vector<std::string> files;
+    std::vector<std::string> folders;
+    for (const auto& entry : fs::directory_iterator(path, fs::directory_options::skip_permission_denied)) {
+      (entry.is_directory() ? folders : files).push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    std::sort(folders.begin(), folders.end());
+    for (const auto& folder : folders) {
+      if (!take_as_folder(folder)) take_nested(folder);
+    }
+    for (const auto& file : files) take_file(file, false);
+    if (result_.captures.size() == before) {
+      throw UserError(fmt::format("{}: no trace in this folder ({} other files)", path, result_.skipped.size()),
+                      "formats read: " + formats());
+    }
+  }
+
+  ReadTraces finish() {
+    for (auto& capture : result_.captures) {
+      if (!capture.rank) capture.rank = rank_in_name(capture.file);
+      link_launches(capture);
+      classify(capture);
+    }
+    std::stable_sort(result_.captures.begin(), result_.captures.end(), [](const Capture& a, const Capture& b) {
+      if (a.rank != b.rank) return a.rank < b.rank;
+      return a.file < b.file;
+    });
+    return std::move(result_);
+  }
+
+ private:
+  std::string formats() const {
+    std::vector<std::string> names;
+    for (const auto& reader : readers_) names.emplace_back(reader->name());
+    return join(names);
+  }
+
+  bool take_as_folder(const std::string& path) {
+    for (const auto& reader : readers_) {
+      if (!reader->recognises_folder(path)) continue;
+      keep(reader->read_folder(path, options_));
+      return true;
+    }
+    return false;
+  }
+
+  // Folders of folders of ranks: one level down, so that a home directory is not searched.
+  void take_nested(const std::string& folder) {
+    std::vector<std::string> inner;
+    for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
+      inner.push_back(entry.path().string());
+    }
+    std::sort(inner.begin(), inner.end());
+    for (const auto& path : inner) {
+      if (!fs::is_directory(path)) {
+        take_file(path, false);
+      } else if (!take_as_folder(path)) {
+        result_.skipped.push_back(path);
+      }
+    }
+  }
+
+  void take_file(const std::string& path, bool must_be_one) {
+    const auto source = open_bytes(path);
+    const std::size_t before = result_.captures.size();
+    if (!for_each_member(*source, [this](ByteSource& member) { take_source(member, false); })) {
+      take_source(*source, must_be_one);
+    } else if (must_be_one && result_.captures.size() == before) {
+      throw UserError(fmt::format("{}: no trace in this archive", path), "formats read: " + formats());
+    }
+  }
+
+  void take_source(ByteSource& source, bool must_be_one) {
+    const std::string_view first = source.peek();
+    for (const auto& reader : readers_) {
+      if (reader->recognises(first)) return keep(reader->read(source, options_));
+    }
+    if (must_be_one) {
+      throw UserError(fmt::format("{}: {}", source.name(),
+                                  first.empty() ? "the file is empty" : "this is no trace that is known here"),
+                      "formats read, by content: " + formats());
+    }
+    result_.skipped.push_back(source.name());
+  }
+
+  void keep(std::vector<Capture> captures) {
+    std::move(captures.begin(), captures.end(), std::back_inserter(result_.captures));
+  }
+
+  const ReadOptions& options_;
+  Readers readers_;
+  ReadTraces result_;
+};
+
+}  // namespace
+
+std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const ReadOptions& /*options*/) const {
+  throw UserError(fmt::format("{}: the format `{}` is no folder", folder.string(), name()));
+}
+
+Readers trace_readers() {
+  Readers readers;
+  return readers;
+}
+
+ReadTraces read_traces(std::span<const std::string> paths, const ReadOptions& options) {
+  Reading reading(options);
+  for (const auto& path : paths) reading.take(path);
+  return reading.finish();
+}
+
+}  // namespace warploom
