@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of texts.
 #include "traces/capture.hpp"
 
 #include "sim/core/errors.hpp"

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "traces/repairs.hpp"
@@ -200,10 +201,12 @@ struct Capture {
   std::string format;  // the reader's name: "kineto", "nsight", ...
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::optional<Nanoseconds> base_time;                    // to be added to every time for the epoch's
-  Nanoseconds resolution = 1;                              // 1000: times are whole microseconds
-  bool is_truncated = false;                               // the file ends within its events
-  std::int64_t event_count = 0;                            // records in the file
+  std::optional<Nanoseconds> base_time;  // to be added to every time for the epoch's
+  Nanoseconds resolution = 1;            // 1000: times are whole microseconds
+  bool is_truncated = false;             // the file ends within its events
+  std::int64_t event_count = 0;          // records in the file
+  // First start and last end of all that hosts did, what is not kept (Python's functions) included; none: as kept.
+  std::optional<std::pair<Nanoseconds, Nanoseconds>> host_span;
   std::map<std::string, std::int64_t> events_by_category;  // complete events, as the file spells the category
   std::map<std::string, std::string> facts;                // what else the file says of the run: versions, settings
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files, folders and archives in, captures by rank out.
 #include "traces/readers.hpp"
 
 #include <fmt/format.h>
