@@ -25,11 +25,11 @@ using TextId = std::uint32_t;
 inline constexpr std::uint32_t nothing = std::numeric_limits<std::uint32_t>::max();
 
 // Texts that repeat (names, shapes), each held once.
-class TextTable {
+class StringTable {
  public:
-  TextTable() = default;
-  TextTable(TextTable&&) = default;  // no copies: `texts_` points into `ids_`
-  TextTable& operator=(TextTable&&) = default;
+  StringTable() = default;
+  StringTable(StringTable&&) = default;  // no copies: `texts_` points into `ids_`
+  StringTable& operator=(StringTable&&) = default;
 
   TextId add(std::string_view text);  // same text, same id
   std::string_view operator[](TextId id) const { return id == nothing ? std::string_view() : *texts_[id]; }
@@ -222,7 +222,7 @@ struct Capture {
   std::vector<HandOff> hand_offs;
   std::vector<ProcessGroup> groups;
   std::vector<CollectiveRecord> collectives;
-  TextTable texts;
+  StringTable texts;
   Repairs repairs;
 };
 
