@@ -10,6 +10,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "traces/classify.hpp"
+#include "traces/kineto_reader.hpp"
 #include "traces/link.hpp"
 
 namespace warploom {
@@ -140,6 +141,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_kineto_reader());
   return readers;
 }
 
