@@ -10,6 +10,7 @@
 #include "sim/core/text.hpp"
 #include "traces/classify.hpp"
 #include "traces/link.hpp"
+#include "traces/nsight_reader.hpp"
 
 namespace warploom {
 
@@ -139,6 +140,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_nsight_reader());
   return readers;
 }
 
