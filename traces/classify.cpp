@@ -108,6 +108,17 @@ void classify(Capture& capture) {
       op.op_class = by_name[op.name];
     }
   }
+  // The type of an operator says more than the kernel's name; what runs on vector cores alone and is nothing else is
+  // element-wise.
+  for (const auto& detail : capture.details) {
+    DeviceOp& op = capture.device_ops[detail.op];
+    if (op.kind != DeviceOpKind::kernel || op.op_class == OpClass::communication) continue;
+    const OpClass by_type = class_by_name(capture.texts[detail.type]);
+    if (by_type != OpClass::other) op.op_class = by_type;
+    const std::string_view core = capture.texts[detail.core];
+    const bool is_vector = core == "AI_VECTOR_CORE" || core == "MIX_AIV";
+    if (op.op_class == OpClass::other && is_vector) op.op_class = OpClass::element_wise;
+  }
 }
 
 }  // namespace warploom
