@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "sim/core/errors.hpp"
+#include "traces/ascend_database.hpp"
+#include "traces/ascend_reader.hpp"
 #include "traces/nsight_report.hpp"
 #include "traces/sqlite_database.hpp"
 
@@ -22,6 +24,7 @@ class NsightReader final : public TraceReader {
   bool recognises(std::string_view first_bytes) const override { return first_bytes.starts_with(sqlite_magic); }
   std::vector<Capture> read(ByteSource& source, const ReadOptions& options) const override {
     const SqliteDatabase database(source);
+    if (ascend::is_profile(database)) return read_ascend_database(database, options);
     const bool is_report =
         database.has("StringIds") && (database.has("META_DATA_EXPORT") || database.has("EXPORT_META_DATA") ||
                                       database.has("TARGET_INFO_SESSION_START_TIME") ||

@@ -8,6 +8,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "traces/ascend_reader.hpp"
 #include "traces/classify.hpp"
 #include "traces/link.hpp"
 #include "traces/nsight_reader.hpp"
@@ -140,6 +141,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_ascend_reader());
   readers.push_back(make_nsight_reader());
   return readers;
 }

@@ -145,6 +145,19 @@ std::string_view SqliteRows::text(int column) const {
   return {start, static_cast<std::size_t>(std::max(0, sqlite3_column_bytes(statement_.get(), column)))};
 }
 
+std::string SqliteRows::number_text(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_INTEGER:
+      return std::to_string(sqlite3_column_int64(statement_.get(), column));
+    case SQLITE_FLOAT:
+      return fmt::format("{:.15g}", sqlite3_column_double(statement_.get(), column));
+    case SQLITE_TEXT:
+      return std::string(text(column));
+    default:
+      return {};
+  }
+}
+
 // ---- Database -----------------------------------------------------------------------------------------------------
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }

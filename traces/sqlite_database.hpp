@@ -39,6 +39,8 @@ class SqliteRows {
   std::optional<std::int64_t> integer(int column) const;
   std::int64_t integer_or(int column, std::int64_t fallback) const { return integer(column).value_or(fallback); }
   std::string_view text(int column) const;  // empty for null; until the next row
+  // A number of any kind as decimal text (15 significant digits where it is binary); empty for what is none.
+  std::string number_text(int column) const;
 
  private:
   friend class SqliteDatabase;
