@@ -12,6 +12,7 @@
 #include "traces/classify.hpp"
 #include "traces/link.hpp"
 #include "traces/nsight_reader.hpp"
+#include "traces/xplane_reader.hpp"
 
 namespace warploom {
 
@@ -143,6 +144,7 @@ Readers trace_readers() {
   Readers readers;
   readers.push_back(make_ascend_reader());
   readers.push_back(make_nsight_reader());
+  readers.push_back(make_xplane_reader());
   return readers;
 }
 
