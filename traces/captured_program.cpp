@@ -95,7 +95,11 @@ class RankRows {
   void add_streams() {
     Role role;
     role.name = known_rank(capture_) ? "rank " + std::to_string(*known_rank(capture_)) : capture_.file;
-    role.ranks = {RankBox{index_, {}}};
+    RankBox ranks{known_rank(capture_).value_or(index_), {}};
+    if (retiming_.devices_a_capture > 1) ranks = {0, {{retiming_.devices_a_capture, 1}}};
+    if (retiming_.replicas > 1) ranks.digits.push_back({retiming_.replicas, retiming_.devices});
+    role.ranks = {ranks};
+    if (!retiming_.slow_downs.empty()) role.slow_down = retiming_.slow_downs[index_];
     role_ = program_.add_role(std::move(role));
     const StreamId anchor = program_.add_stream({role_, StreamKind::host, "start"});
     Operation start;
@@ -192,7 +196,8 @@ class RankRows {
     row.stream = threads_[thread];
     row.cause = Cause::host;
     row.name = think_name_;
-    row.duration = picoseconds(step.think) * retiming_.think_scale;
+    const Nanoseconds time = retiming_.thinks.empty() ? step.think : retiming_.thinks[index_][index];
+    row.duration = picoseconds(time) * retiming_.think_scale;
     if (step.handed_by != nothing && step_rows_[step.handed_by].think != none) {
       need(step_rows_[step.handed_by].done, Time::zero());
     }
@@ -269,7 +274,10 @@ class RankRows {
         need(rows_[before], lag);
       }
     }
-    add_launch(index, before);
+    const bool follows = !retiming_.follows.empty() && retiming_.follows[index_][index];
+    if (follows) row.queue_lag = Time::zero();
+    if (!(follows && before != nothing)) add_launch(index, before);
+    if (retiming_.is_serial) add_serial(op);
     for (const auto& edge : edges_of(index)) {
       if (rows_[edge.from] == none) {
         ++result_.dropped_edges;
@@ -279,6 +287,7 @@ class RankRows {
     }
     describe(index, row);
     rows_[index] = program_.add(row, needs_, {}, used_lags());
+    if (op.kind != DeviceOpKind::sync) last_of_all_ = index;
   }
 
   // Operations that no call launched keep their recorded distance to what came before, unless the queue explains it.
@@ -290,9 +299,16 @@ class RankRows {
     return picoseconds(usual);
   }
 
+  // What runs on this rank one after another, whatever stream it is on.
+  void add_serial(const DeviceOp& op) {
+    if (op.kind == DeviceOpKind::sync) return;
+    if (last_of_all_ != nothing && rows_[last_of_all_] != none) need(rows_[last_of_all_], Time::zero());
+  }
+
   void add_launch(std::uint32_t index, std::uint32_t before) {
     const auto& op = capture_.device_ops[index];
     const std::uint32_t step = launching_step(op);
+    if (retiming_.graphs && before != nothing) return;
     if (step != nothing && step_rows_[step].think != none) {
       const Nanoseconds latency = retiming_.launch_latency.value_or(graph_.lags.launch(capture_, index));
       need(step_rows_[step].think, picoseconds(latency));
@@ -390,6 +406,7 @@ class RankRows {
   std::vector<Item> stack_;
   static constexpr int deepest = 64;
   int depth_ = 0;
+  std::uint32_t last_of_all_ = nothing;  // operation that was added last
   std::vector<RowId> needs_;
   std::vector<Time> lags_;
 };

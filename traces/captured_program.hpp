@@ -27,10 +27,18 @@ struct PlannedCall {
 // What differs from the capture; empty vectors: nothing.
 struct Retiming {
   std::vector<std::vector<Nanoseconds>> durations;      // by capture and operation
+  std::vector<std::vector<Nanoseconds>> thinks;         // by capture and host step
+  std::vector<std::vector<bool>> follows;               // by capture and operation: part of what runs before it
+  std::vector<double> slow_downs;                       // by capture: of its kernels
   std::vector<std::optional<PlannedCall>> collectives;  // by matched collective
   std::vector<Group> groups;
+  std::int64_t devices = 0;                   // of the network that `groups` count; 0: none
+  std::int64_t devices_a_capture = 1;         // that each capture stands for: ranks 0 to n - 1
+  std::int64_t replicas = 1;                  // of all of them, `devices` apart
   double think_scale = 1.0;                   // of the hosts' think times
   std::optional<Nanoseconds> launch_latency;  // instead of the capture's own
+  bool graphs = false;                        // operations wait for no launch
+  bool is_serial = false;                     // communication and compute one after another
 };
 
 struct CapturedProgram {

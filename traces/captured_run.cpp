@@ -56,10 +56,36 @@ CapturedRun understand(std::span<const std::string> paths, const ReadOptions& op
   return run;
 }
 
+std::vector<std::string> doubts(const CapturedRun& run) {
+  constexpr double trustworthy_span = 0.02;
+  constexpr Nanoseconds trustworthy_start = 1'000'000;
+  std::vector<std::string> sentences;
+  if (run.self.error > trustworthy_span) {
+    sentences.push_back(fmt::format("the unchanged replay is off by {:.1f}%: what made operations wait is not recorded",
+                                    100 * run.self.error));
+  }
+  Nanoseconds start_error = 0;
+  for (const auto& rank : run.self.ranks) start_error = std::max(start_error, rank.start_error_p50);
+  if (start_error > trustworthy_start) {
+    sentences.push_back(
+        fmt::format("half of all operations begin more than {:.1f} ms from where they did: dependencies are missing",
+                    static_cast<double>(start_error) / 1e6));
+  }
+  std::int64_t incomplete = 0;
+  for (const auto& collective : run.matching.collectives) incomplete += collective.is_complete ? 0 : 1;
+  if (incomplete > 0) {
+    sentences.push_back(fmt::format(
+        "{} of {} communication operations lack members: what they took holds waiting for ranks that were not captured",
+        incomplete, run.matching.collectives.size()));
+  }
+  return sentences;
+}
+
 std::vector<Straggler> find_stragglers(const CapturedRun& run) {
   std::vector<Straggler> stragglers(run.captures.size());
   for (std::uint32_t i = 0; i < stragglers.size(); ++i) stragglers[i].capture = i;
   for (const auto& collective : run.matching.collectives) {
+    if (collective.members.size() < 2) continue;
     const CollectiveMember* last = &collective.members.front();
     for (const auto& member : collective.members) {
       if (arrival(run, member) > arrival(run, *last)) last = &member;
@@ -71,7 +97,7 @@ std::vector<Straggler> find_stragglers(const CapturedRun& run) {
       stragglers[member.capture].waited += waited;
     }
   }
-  if (run.matching.collectives.empty()) return {};
+  if (run.matching.matched == 0) return {};
   std::stable_sort(stragglers.begin(), stragglers.end(),
                    [](const Straggler& a, const Straggler& b) { return a.others_waited > b.others_waited; });
   return stragglers;

@@ -61,6 +61,8 @@ class Matcher {
   Matching run() {
     for (std::uint32_t i = 0; i < captures_.size(); ++i) collect(i);
     for (auto& [key, group] : groups_) match(group);
+    result_.matched = static_cast<std::int64_t>(result_.collectives.size());
+    add_singles();
     auto& found = result_.collectives;
     const auto start = [&](const MatchedCollective& collective) {
       const auto& first = collective.members.front();
@@ -143,6 +145,20 @@ class Matcher {
       result_.collectives.push_back(std::move(collective));
     }
     result_.unmatched += all - matched;
+  }
+
+  void add_singles() {
+    for (const auto& collective : result_.collectives) {
+      for (const auto& member : collective.members) result_.of_op[member.capture][member.op] = 0;
+    }
+    for (const auto& [key, group] : groups_) {
+      for (const auto& member : group.members) {
+        for (const std::uint32_t op : member.ops) {
+          if (result_.of_op[member.capture][op] != nothing) continue;
+          result_.collectives.push_back({{{member.capture, op}}, transfer_of(captures_[member.capture], op)});
+        }
+      }
+    }
   }
 
   // What the rank's own operation needed at most: where the capture tells waiting from moving, the moving.

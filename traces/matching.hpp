@@ -21,17 +21,20 @@ struct CollectiveMember {
 };
 
 struct MatchedCollective {
-  std::vector<CollectiveMember> members;  // of different captures, by capture
-  Nanoseconds transfer = 0;               // the least duration
-  bool is_complete = false;               // every rank of its group is among the captures
+  // Of different captures, by capture; one alone where no partner was found.
+  std::vector<CollectiveMember> members;
+  Nanoseconds transfer = 0;   // the least duration
+  bool is_complete = false;   // every rank of its group is among the captures
   bool synchronises = false;  // all end together: all-reduce, all-gather, reduce-scatter, all-to-all, barrier
 };
 
 struct Matching {
-  std::vector<MatchedCollective> collectives;     // in order of the first member's start
-  std::vector<std::vector<std::uint32_t>> of_op;  // by capture and operation: in `collectives`, or `nothing`
-  std::vector<std::string> mismatches;            // what did not fit, by group, place and rank; 20 at most
-  std::int64_t unmatched = 0;                     // communication operations without a partner
+  std::vector<MatchedCollective> collectives;  // in order of the first member's start
+  // By capture and operation: in `collectives`; `nothing`: no communication.
+  std::vector<std::vector<std::uint32_t>> of_op;
+  std::int64_t matched = 0;             // of `collectives`, those of two members or more
+  std::vector<std::string> mismatches;  // what did not fit, by group, place and rank; 20 at most
+  std::int64_t unmatched = 0;           // communication operations without a partner
   // By capture: to be subtracted from its times for a common clock, the bases of the files included.
   std::vector<Nanoseconds> clock_offset;
   Nanoseconds clock_residual = 0;  // median distance of the members' ends after that

@@ -116,8 +116,8 @@ std::string collectives_in_words(const CapturedRun& run) {
   const auto& matching = run.matching;
   if (run.captures.size() < 2) return {};
   std::string text = fmt::format("\nCollectives: {} matched over {} captures, {} operations without a partner\n",
-                                 matching.collectives.size(), run.captures.size(), matching.unmatched);
-  if (matching.collectives.empty()) return text;
+                                 matching.matched, run.captures.size(), matching.unmatched);
+  if (matching.matched == 0) return text;
   text += fmt::format("  clocks aligned by their ends; {} are left between members\n",
                       time_in_words(matching.clock_residual));
   TextTable table({"waited for", "last to come", "others waited", "waited itself", "clock"});
@@ -178,11 +178,7 @@ std::string self_replay_in_words(const CapturedRun& run) {
       "  dependencies: {} recorded, {} by order, {} inferred ({} more contradicted by the capture), {} timed gaps\n",
       100 * run.self.error, time_in_words(p50), run.edges.recorded, run.edges.ordered, run.edges.inferred,
       run.edges.contradicted, run.edges.timed_gaps);
-  if (run.self.error > trustworthy_error) {
-    text += fmt::format(
-        "  more than {:.0f}%: what made operations wait is not in this capture; take what-ifs of it as rough\n",
-        100 * trustworthy_error);
-  }
+  for (const auto& doubt : doubts(run)) text += "  take what-ifs as rough: " + doubt + "\n";
   for (const auto& repair : run.repairs.all()) {
     text += fmt::format("  repaired: {} x {}: {} (first: {})\n", repair.count, repair.name, repair.text, repair.first);
   }
@@ -195,7 +191,7 @@ std::string captures_to_json(const CapturedRun& run, int indent) {
   json["traces"] = Json::array();
   for (const auto& capture : run.captures) json["traces"].push_back(capture_json(capture, measure(capture)));
   Json collectives;
-  collectives["n"] = run.matching.collectives.size();
+  collectives["n"] = run.matching.matched;
   collectives["unmatched"] = run.matching.unmatched;
   collectives["mismatches"] = run.matching.mismatches;
   collectives["clock_residual_us"] = microseconds(run.matching.clock_residual);
@@ -220,6 +216,7 @@ std::string captures_to_json(const CapturedRun& run, int indent) {
     json["critical_path_us"] = std::move(path);
   }
   json["self_replay_error"] = run.self.error;
+  json["doubts"] = doubts(run);
   json["ranks"] = ranks_json(run.self);
   json["repairs"] = repairs_json(run.repairs);
   json["edges"] = edges_json(run.edges);

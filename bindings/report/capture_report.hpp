@@ -16,8 +16,6 @@ std::string captures_to_text(const CapturedRun& run);
 
 // How well the run is understood, what was inferred and repaired.
 std::string self_replay_in_words(const CapturedRun& run);
-// Above this self-replay error predictions from a capture are marked.
-inline constexpr double trustworthy_error = 0.02;
 
 // `traces`: one object a file and process, `ranks`, `collectives`, `self_replay`, `repairs`, `edges`. Times are in
 // microseconds with three decimals (`_us`); one that a double does not hold to the nanosecond is a string.

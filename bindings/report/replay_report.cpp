@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words and keys of a replay.
+#include "bindings/report/replay_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bindings/report/capture_json.hpp"
+#include "bindings/report/capture_report.hpp"
+#include "sim/play/text_table.hpp"
+
+namespace warploom {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_ranks = 16;
+constexpr std::array<std::string_view, 7> class_keys = {"other",        "gemm",          "attention", "norm",
+                                                        "element_wise", "communication", "copy"};
+
+std::string milliseconds(Nanoseconds time) { return fmt::format("{:.3f} ms", static_cast<double>(time) / 1e6); }
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+std::string ranks_in_words(const CapturedRun& run) {
+  TextTable table({"", "measured", "replayed", "span error", "start error p50", "p95"});
+  for (std::size_t i = 0; i < std::min(run.self.ranks.size(), most_ranks); ++i) {
+    const auto& rank = run.self.ranks[i];
+    table.add({rank.rank ? fmt::format("rank {}", *rank.rank) : "rank unknown", milliseconds(rank.measured.length()),
+               milliseconds(rank.replayed.length()), fmt::format("{:+.4f}%", 100 * rank.span_error()),
+               fmt::format("{:.1f} us", static_cast<double>(rank.start_error_p50) / 1e3),
+               fmt::format("{:.1f} us", static_cast<double>(rank.start_error_p95) / 1e3)});
+  }
+  std::string text = table.to_string();
+  if (run.self.ranks.size() > most_ranks)
+    text += fmt::format("  and {} more ranks\n", run.self.ranks.size() - most_ranks);
+  return text;
+}
+
+std::string causes_in_words(const Report& report) {
+  double total = 0;
+  for (const double seconds : report.seconds) total += seconds;
+  TextTable table({"where the time goes", "time", "share"});
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    if (report.seconds[i] <= 0) continue;
+    table.add({std::string(cause_names[i]), fmt::format("{:.3f} ms", report.seconds[i] * 1e3),
+               percent(report.seconds[i] / total)});
+  }
+  return table.to_string();
+}
+
+std::string classes_in_words(const Retimed& retimed) {
+  TextTable table({"what it rests on", "measured", "predicted", "anchored", "modelled", "scaled", "kept"});
+  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+    const auto& sums = retimed.classes[i];
+    Nanoseconds measured = 0;
+    for (const Nanoseconds sum : sums.measured) measured += sum;
+    if (measured == 0) continue;
+    std::vector<std::string> row = {std::string(class_keys[i]), milliseconds(measured),
+                                    sums.predicted > 0 ? milliseconds(sums.predicted) : "-"};
+    for (const Nanoseconds sum : sums.measured) {
+      row.push_back(sum > 0 ? percent(static_cast<double>(sum) / static_cast<double>(measured)) : "-");
+    }
+    table.add(std::move(row));
+  }
+  return table.to_string();
+}
+
+std::string prediction_in_words(const ReplayPrediction& prediction) {
+  Nanoseconds longest = 0;
+  Nanoseconds before = 0;
+  for (const auto& rank : prediction.ranks) {
+    longest = std::max(longest, rank.predicted);
+    before = std::max(before, rank.measured);
+  }
+  const double error = prediction.relative_error;
+  std::string text = fmt::format(
+      "\nOn {} ({}; captured on {})\n  {} instead of {}: {:.3g} times as fast\n  within {} to {} ({})\n",
+      prediction.target, prediction.target_device, prediction.source, milliseconds(longest), milliseconds(before),
+      prediction.speed_up(),
+      milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * std::max(0.0, 1 - error))),
+      milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * (1 + error))), prediction.error_of);
+  if (!prediction.steps.empty()) {
+    TextTable steps({"step", "measured", "predicted"});
+    for (std::size_t i = 0; i < std::min(prediction.steps.size(), most_ranks); ++i) {
+      const auto& step = prediction.steps[i];
+      steps.add({fmt::format("{}", step.number), milliseconds(step.measured), milliseconds(step.predicted)});
+    }
+    text += steps.to_string();
+  }
+  text += causes_in_words(prediction.report) + classes_in_words(prediction.retimed);
+  for (const auto& assumption : prediction.report.assumptions) text += "  assumed: " + assumption + "\n";
+  return text;
+}
+
+Json prediction_json(const ReplayPrediction& prediction) {
+  Json json;
+  json["target"] = prediction.target;
+  json["target_device"] = prediction.target_device;
+  json["source_device"] = prediction.source;
+  Nanoseconds longest = 0;
+  for (const auto& rank : prediction.ranks) longest = std::max(longest, rank.predicted);
+  json["span_us"] = microseconds(longest);
+  json["speed_up"] = prediction.speed_up();
+  json["error_band"]["low_us"] = static_cast<double>(longest) / 1e3 * std::max(0.0, 1 - prediction.relative_error);
+  json["error_band"]["high_us"] = static_cast<double>(longest) / 1e3 * (1 + prediction.relative_error);
+  json["error_band"]["of"] = prediction.error_of;
+  json["steps"] = Json::array();
+  for (const auto& step : prediction.steps) {
+    json["steps"].push_back({{"step", step.number},
+                             {"span_us_measured", microseconds(step.measured)},
+                             {"span_us_predicted", microseconds(step.predicted)}});
+  }
+  json["ranks"] = Json::array();
+  for (const auto& rank : prediction.ranks) {
+    json["ranks"].push_back({{"rank", rank.rank ? Json(*rank.rank) : Json(nullptr)},
+                             {"span_us_measured", microseconds(rank.measured)},
+                             {"span_us_replayed", microseconds(rank.unchanged)},
+                             {"span_us_predicted", microseconds(rank.predicted)}});
+  }
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    if (prediction.report.seconds[i] > 0) json["causes_s"][std::string(cause_names[i])] = prediction.report.seconds[i];
+  }
+  std::array<Nanoseconds, 4> all{};
+  Json classes = Json::object();
+  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+    const auto& sums = prediction.retimed.classes[i];
+    Nanoseconds measured = 0;
+    for (std::size_t basis = 0; basis < all.size(); ++basis) {
+      measured += sums.measured[basis];
+      all[basis] += sums.measured[basis];
+    }
+    if (measured == 0) continue;
+    Json one;
+    one["measured_us"] = microseconds(measured);
+    if (sums.predicted > 0) one["predicted_us"] = microseconds(sums.predicted);
+    for (std::size_t basis = 0; basis < all.size(); ++basis) {
+      one[std::string(basis_names[basis])] = static_cast<double>(sums.measured[basis]) / static_cast<double>(measured);
+    }
+    classes[std::string(class_keys[i])] = std::move(one);
+  }
+  Nanoseconds total = 0;
+  for (const Nanoseconds sum : all) total += sum;
+  for (std::size_t basis = 0; basis < all.size(); ++basis) {
+    json["shares"][std::string(basis_names[basis])] =
+        total > 0 ? static_cast<double>(all[basis]) / static_cast<double>(total) : 0.0;
+  }
+  json["classes"] = std::move(classes);
+  json["assumptions"] = prediction.report.assumptions;
+  return json;
+}
+
+}  // namespace
+
+std::string replay_to_text(const CapturedRun& run, const std::optional<ReplayPrediction>& prediction) {
+  std::string text =
+      fmt::format("Replay of {} capture{} as captured\n", run.captures.size(), run.captures.size() == 1 ? "" : "s") +
+      ranks_in_words(run) + self_replay_in_words(run);
+  for (const auto& mismatch : run.matching.mismatches) text += "  does not fit: " + mismatch + "\n";
+  if (prediction) text += prediction_in_words(*prediction);
+  return text;
+}
+
+std::string replay_to_json(const CapturedRun& run, const std::optional<ReplayPrediction>& prediction, int indent) {
+  Json json;
+  json["schema"] = replay_schema;
+  json["self_replay_error"] = run.self.error;
+  json["doubts"] = doubts(run);
+  json["ranks"] = ranks_json(run.self);
+  json["repairs"] = repairs_json(run.repairs);
+  json["edges"] = edges_json(run.edges);
+  json["collectives"]["n"] = run.matching.matched;
+  json["collectives"]["unmatched"] = run.matching.unmatched;
+  json["collectives"]["mismatches"] = run.matching.mismatches;
+  json["skipped"] = run.skipped;
+  if (prediction) json["predicted"] = prediction_json(*prediction);
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace warploom

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source and target found, durations exchanged, the program played on the target's machine.
+#include "workloads/replay/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/version.hpp"
+#include "sim/play/executor.hpp"
+#include "workloads/cluster.hpp"
+#include "workloads/cluster_lookup.hpp"
+#include "workloads/device_lookup.hpp"
+#include "workloads/network_lookup.hpp"
+#include "workloads/replay/what_if.hpp"
+#include "workloads/validation/error_bands.hpp"
+
+namespace warploom {
+
+namespace {
+
+// The relative error of what was scaled by its class alone: the spread of such kernels' own ratios between devices is
+// about as large as the ratios (no measurement of ours; said with the band).
+constexpr double scaled_error = 0.25;
+
+struct FoundCluster {
+  std::string name;
+  std::string device_name;
+  DeviceSpec device;
+  Cluster cluster;
+};
+
+std::string cluster_path(const std::string& name, const Library& library) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(name, ignored)) return name;
+  if (!library.find("clusters/" + name).empty()) return "clusters/" + name;
+  const DeviceLookup devices(library);
+  if (const auto device = devices.canonical_name(name)) return ClusterLookup(library).cluster_of(*device);
+  return name;  // its error says what there is
+}
+
+FoundCluster load_cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides,
+                          const Library& library) {
+  const ConfigValue config = load_config(cluster_path(name, library), overrides, library);
+  Diagnostics diagnostics;
+  const auto spec = read<ClusterSpec>(config, diagnostics);
+  FoundCluster found;
+  found.name = spec.name;
+  found.device = spec.device;
+  if (!diagnostics.has_errors()) found.cluster = make_cluster(spec, devices, {}, diagnostics);
+  if (!diagnostics.has_errors()) report_unread(config, diagnostics);
+  diagnostics.throw_if_any();
+  const DeviceLookup lookup(library);
+  for (const auto& alias : spec.device.aliases) {
+    if (const auto canonical = lookup.canonical_name(alias)) found.device_name = *canonical;
+  }
+  if (found.device_name.empty()) found.device_name = spec.device.name;
+  return found;
+}
+
+// The device of the captures, by the name that the driver gives it.
+std::string captured_device(const CapturedRun& run) {
+  for (const auto& capture : run.captures) {
+    for (const auto& device : capture.devices) {
+      if (!device.name.empty()) return device.name;
+    }
+  }
+  return {};
+}
+
+std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) {
+  if (question.ranks > 0) {
+    if (run.captures.size() > 1) {
+      throw UserError(fmt::format("`--ranks {}` and {} captures: only one capture can stand for all", question.ranks,
+                                  run.captures.size()),
+                      "leave `--ranks` out, or give one trace");
+    }
+    return question.ranks;
+  }
+  auto devices = static_cast<std::int64_t>(run.captures.size());
+  for (const auto& capture : run.captures) {
+    devices = std::max({devices, capture.world_size.value_or(0), known_rank(capture).value_or(-1) + 1});
+    for (const auto& group : capture.groups) {
+      for (const auto rank : group.ranks) devices = std::max(devices, rank + 1);
+    }
+  }
+  constexpr std::int64_t most = 1'000'000;
+  if (devices > most) {
+    throw UserError(fmt::format("the captures name {} ranks", devices), "a rank number in them may be broken");
+  }
+  return devices;
+}
+
+Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
+
+// First start to last end of the operations that `counts` says so of.
+template <class Counts>
+Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture,
+                        Counts counts) {
+  Interval span;
+  bool any = false;
+  for (std::size_t i = 0; i < run.captures[capture].device_ops.size(); ++i) {
+    const auto& op = run.captures[capture].device_ops[i];
+    if (!is_work(op) || !counts(op)) continue;
+    const RowId row = prediction.captured.row_of_op[capture][i];
+    const Interval one{nanoseconds(prediction.timeline.ready[row]), nanoseconds(prediction.timeline.end[row])};
+    span = any ? Interval{std::min(span.begin, one.begin), std::max(span.end, one.end)} : one;
+    any = true;
+  }
+  return span;
+}
+
+void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
+  std::size_t with_work = 0;
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    const bool works = std::any_of(run.captures[i].device_ops.begin(), run.captures[i].device_ops.end(), is_work);
+    if (!works) continue;
+    const auto& self = run.self.ranks[with_work++];
+    const Interval span = predicted_span(run, prediction, i, [](const DeviceOp&) { return true; });
+    prediction.ranks.push_back({self.rank, self.measured.length(), self.replayed.length(), span.length()});
+  }
+}
+
+// Steps that all captures have, by number.
+void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
+  if (run.captures.empty()) return;
+  for (const auto& [step, number] : captured_steps(run.captures[0])) {
+    PredictedStep predicted;
+    predicted.number = number;
+    Interval measured_span;
+    Interval predicted_all;
+    bool any = false;
+    for (std::size_t i = 0; i < run.captures.size(); ++i) {
+      const auto steps = captured_steps(run.captures[i]);
+      const auto own = std::find_if(steps.begin(), steps.end(), [&](const auto& one) { return one.second == number; });
+      if (own == steps.end()) continue;
+      const Interval window{own->first.start, own->first.start + own->first.duration};
+      const auto& calls = run.captures[i].calls;
+      const auto launched = [&](const DeviceOp& op) {
+        return op.launch != nothing && calls[op.launch].start >= window.begin && calls[op.launch].start < window.end;
+      };
+      Interval measured;
+      bool has = false;
+      for (const auto& op : run.captures[i].device_ops) {
+        if (!is_work(op) || !launched(op)) continue;
+        const Nanoseconds shift = run.captured.origin[i];
+        const Interval one{op.start - shift, op.end() - shift};
+        measured = has ? Interval{std::min(measured.begin, one.begin), std::max(measured.end, one.end)} : one;
+        has = true;
+      }
+      if (!has) continue;
+      const Interval span = predicted_span(run, prediction, i, launched);
+      measured_span =
+          any ? Interval{std::min(measured_span.begin, measured.begin), std::max(measured_span.end, measured.end)}
+              : measured;
+      predicted_all =
+          any ? Interval{std::min(predicted_all.begin, span.begin), std::max(predicted_all.end, span.end)} : span;
+      any = true;
+    }
+    if (!any) continue;
+    predicted.measured = measured_span.length();
+    predicted.predicted = predicted_all.length();
+    prediction.steps.push_back(predicted);
+  }
+}
+
+// The mean error of the class on a device, over its recorded bands; the mean of all devices where it has none.
+double class_error(const ErrorBands& bands, std::string_view kind, const std::string& device) {
+  double own = 0;
+  double own_rows = 0;
+  double all = 0;
+  double all_rows = 0;
+  for (const auto& band : bands.all()) {
+    if (band.kind != kind) continue;
+    const auto rows = static_cast<double>(band.rows);
+    all += band.mape * rows;
+    all_rows += rows;
+    if (band.device != device) continue;
+    own += band.mape * rows;
+    own_rows += rows;
+  }
+  if (own_rows > 0) return own / own_rows;
+  return all_rows > 0 ? all / all_rows : 0.1;
+}
+
+// Errors of classes, each with the share of the run that it fills, and what the dependencies leave unexplained.
+void estimate_error(const CapturedRun& run, const std::string& source, const Library& library,
+                    ReplayPrediction& prediction) {
+  const ErrorBands bands = ErrorBands::load(library);
+  struct Part {
+    OpClass op_class;
+    Cause cause;
+    const char* kind;
+  };
+  double error = run.self.error;
+  double total = 0;
+  for (const double seconds : prediction.report.seconds) total += seconds;
+  const auto seconds = [&](Cause cause) { return prediction.report.seconds[static_cast<std::size_t>(cause)]; };
+  const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind) {
+    const double target_error = class_error(bands, kind, prediction.target_device);
+    const double source_error = class_error(bands, kind, source);
+    const std::array<double, 4> of_basis = {std::hypot(target_error, source_error), target_error, scaled_error, 0.0};
+    double sum = 0;
+    double weight = 0;
+    for (const OpClass op_class : classes) {
+      const auto& sums = prediction.retimed.classes[static_cast<std::size_t>(op_class)];
+      for (std::size_t i = 0; i < of_basis.size(); ++i) {
+        sum += of_basis[i] * static_cast<double>(sums.measured[i]);
+        weight += static_cast<double>(sums.measured[i]);
+      }
+    }
+    return weight > 0 ? sum / weight : 0.0;
+  };
+  if (total > 0) {
+    double communication = 0;
+    for (std::size_t i = 0; i < cause_count; ++i) {
+      if (is_exposed_communication(static_cast<Cause>(i))) communication += prediction.report.seconds[i];
+    }
+    error += weighted({OpClass::gemm}, "gemm") * seconds(Cause::gemm) / total;
+    error += weighted({OpClass::attention}, "attention") * seconds(Cause::attention) / total;
+    error += weighted({OpClass::norm, OpClass::element_wise, OpClass::other}, "memory_bound") *
+             seconds(Cause::other_compute) / total;
+    error += weighted({OpClass::communication}, "collectives") * communication / total;
+  }
+  prediction.relative_error = error;
+  prediction.error_of = fmt::format(
+      "errors of the classes of kernels and collectives on their validation tables, {:.0f}% for what is scaled without "
+      "shapes, and the unchanged replay's own {:.2g}%",
+      100 * scaled_error, 100 * run.self.error);
+}
+
+struct FoundSource {
+  std::string cluster;      // empty: nothing is known of its network
+  std::string device_name;  // of the library, else as the driver calls it
+  std::optional<DeviceSpec> device;
+  std::optional<FoundNetwork> network;
+};
+
+// Where it was captured: a cluster that is named, else the node of the device's name.
+FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, std::int64_t devices,
+                        const Library& library) {
+  FoundSource source;
+  source.device_name = captured_device(run);
+  if (!question.source.empty()) {
+    const FoundCluster found = load_cluster(question.source, devices, {}, library);
+    source.cluster = cluster_path(question.source, library);
+    source.device = found.device;
+    source.device_name = found.device_name;
+    source.network = load_network(source.cluster, devices, {}, library);
+    return source;
+  }
+  const DeviceLookup lookup(library);
+  const auto device = lookup.canonical_name(source.device_name);
+  if (!device) return source;
+  source.device_name = *device;
+  source.device = lookup.find(*device).spec;
+  const ClusterLookup clusters(library);
+  const std::string* cluster = clusters.find(*device);
+  if (cluster == nullptr) return source;
+  source.cluster = *cluster;
+  try {
+    source.network = load_network(source.cluster, devices, {}, library);
+  } catch (const UserError&) {
+    // A node that is too small for the run: how it was connected is not known.
+  }
+  return source;
+}
+
+// Durations and calls for the target; the machine that plays them.
+Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question, const FoundSource& source,
+                          std::int64_t devices, const WhatIf& what_if, const Library& library,
+                          ReplayPrediction& prediction) {
+  const std::string name = question.on.empty() ? source.cluster : question.on;
+  if (name.empty()) {
+    throw UserError(fmt::format("{} is no device of the library: nothing is known of where the trace was captured",
+                                warploom::quoted(source.device_name)),
+                    "name a cluster: `--source CLUSTER`, or `--on CLUSTER`");
+  }
+  const std::int64_t times = what_if.data_parallel ? what_if.data_parallel->times : 1;
+  const FoundCluster target = load_cluster(name, devices * times, question.overrides, library);
+  const Network network =
+      load_network(cluster_path(name, library), devices * times, question.overrides, library).network;
+  prediction.target = target.name;
+  prediction.target_device = target.device_name;
+  const ReplaySource known{source.device, source.network ? &source.network->network : nullptr};
+  prediction.retimed = retime(run, known, {target.device, &network, devices, question.ranks > 1});
+  prediction.retimed.retiming.devices = devices;
+  prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
+  auto& notes = prediction.retimed.notes;
+  notes.insert(notes.begin(), target.cluster.assumptions.begin(), target.cluster.assumptions.end());
+  return target.cluster.machine;
+}
+
+// The same hardware: every duration is the capture's own.
+void keep_as_captured(const CapturedRun& run, const FoundSource& source, ReplayPrediction& prediction,
+                      Machine& machine) {
+  prediction.target = "the captured hardware";
+  prediction.target_device = source.device_name;
+  machine.name = prediction.target;
+  machine.device_classes.emplace_back();
+  for (const auto& capture : run.captures) {
+    for (const auto& op : capture.device_ops) {
+      if (!is_work(op) || op.op_class == OpClass::communication) continue;
+      auto& sums = prediction.retimed.classes[static_cast<std::size_t>(op.op_class)];
+      ++sums.count[static_cast<std::size_t>(Basis::kept)];
+      sums.measured[static_cast<std::size_t>(Basis::kept)] += op.duration;
+    }
+  }
+  auto& sums = prediction.retimed.classes[static_cast<std::size_t>(OpClass::communication)];
+  for (const auto& collective : run.matching.collectives) {
+    ++sums.count[static_cast<std::size_t>(Basis::kept)];
+    sums.measured[static_cast<std::size_t>(Basis::kept)] += collective.transfer;
+  }
+}
+
+void identify(ReplayPrediction& prediction) {
+  auto& report = prediction.report;
+  report.name = "replay";
+  report.version = version();
+  report.machine = prediction.target;
+  report.assumptions.emplace_back("hosts take as long as captured, launch latencies included");
+  for (const auto& note : prediction.retimed.notes) report.assumptions.push_back(note);
+}
+
+}  // namespace
+
+double ReplayPrediction::speed_up() const {
+  Nanoseconds before = 0;
+  Nanoseconds after = 0;
+  for (const auto& rank : ranks) {
+    before = std::max(before, rank.unchanged);
+    after = std::max(after, rank.predicted);
+  }
+  return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0;
+}
+
+ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {
+  const WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
+  const bool elsewhere =
+      !question.on.empty() || !question.overrides.empty() || question.ranks > 0 || what_if.data_parallel.has_value();
+  const std::int64_t devices = devices_of(run, question);
+  const FoundSource source = find_source(run, question, devices, library);
+  ReplayPrediction prediction;
+  prediction.source = source.device_name;
+  Machine machine;
+  if (elsewhere) {
+    machine = retime_for_target(run, question, source, devices, what_if, library, prediction);
+  } else {
+    keep_as_captured(run, source, prediction, machine);
+  }
+  apply(what_if, run, prediction.retimed.retiming);
+  prediction.captured = make_program(run.captures, run.graphs, run.matching, prediction.retimed.retiming);
+  PlayOptions options;
+  options.progress = question.progress;
+  prediction.timeline = play(prediction.captured.program, machine, options);
+  prediction.report = make_report(prediction.captured.program, machine, prediction.timeline);
+  identify(prediction);
+  compare_ranks(run, prediction);
+  compare_steps(run, prediction);
+  estimate_error(run, prediction.source, library, prediction);
+  return prediction;
+}
+
+}  // namespace warploom

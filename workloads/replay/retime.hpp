@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long every operation of a captured run takes on other hardware.
+//
+//   anchored  its shapes are recorded: measured x predicted(target) / predicted(source), so that what the model does
+//   not
+//             know of the kernel cancels;
+//   modelled  its shapes are recorded and the source is not described: predicted(target);
+//             communication with recorded bytes: planned and moved on the target's network;
+//   scaled    no shapes: as a kernel of its class that takes as long on the source (a square GEMM, causal attention, a
+//             stream); communication without bytes: as one of its kind that takes as long on the source's network;
+//   kept      as recorded: copies to and from the host, what the host does, communication that no model knows.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw_models/device.hpp"
+#include "network/network.hpp"
+#include "traces/captured_run.hpp"
+
+namespace warploom {
+
+enum class Basis : std::uint8_t { anchored, modelled, scaled, kept };
+inline constexpr std::array<std::string_view, 4> basis_names = {"anchored", "modelled", "scaled", "kept"};
+
+struct RetimedClass {
+  std::array<std::int64_t, 4> count{};    // by basis
+  std::array<Nanoseconds, 4> measured{};  // as recorded, transfers alone of communication
+  Nanoseconds predicted = 0;              // communication: not known before it is played
+};
+
+// What is known of where the capture was made.
+struct ReplaySource {
+  std::optional<DeviceSpec> device;
+  const Network* network = nullptr;
+};
+
+struct ReplayTarget {
+  DeviceSpec device;
+  const Network* network = nullptr;  // null: communication is kept
+  std::int64_t devices = 0;          // that the run uses
+  bool fills = false;                // one capture stands for all: equal groups run at once
+};
+
+struct Retimed {
+  Retiming retiming;
+  std::array<RetimedClass, 7> classes;  // by OpClass
+  std::vector<std::string> notes;
+};
+
+Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayTarget& target);
+
+}  // namespace warploom
