@@ -26,7 +26,7 @@ struct Block {
 
 #if defined(__SSE2__)
 // `[`, `]` and `{`, `}` differ by the bit 0x20 alone; no other byte becomes one of `{`, `}` by setting it.
-Block load(const char* at) {
+[[gnu::always_inline]] inline Block load(const char* at) {
   Block block;
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i backslash = _mm_set1_epi8('\\');
