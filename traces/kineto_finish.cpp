@@ -62,12 +62,7 @@ void KinetoBuilder::finish() {
   drop_duplicates();
   join_flows();
   link_launches(capture_);
-  // Older versions tell a collective at the operator alone: its communication kernel is the one that does it.
-  for (auto& op : capture_.device_ops) {
-    if (op.kind != DeviceOpKind::kernel || op.collective != nothing || op.host_op == nothing) continue;
-    const std::uint32_t collective = capture_.host_ops[op.host_op].collective;
-    if (collective != nothing && is_communication_name(capture_.texts[op.name])) op.collective = collective;
-  }
+  take_collectives_of_operators(capture_);
 }
 
 void KinetoBuilder::name_threads() {
