@@ -65,14 +65,14 @@ TEST(ExecutionTrace, AttributesOfLaterSchemasTellTheGroup) {
 }
 
 Capture kineto(std::string_view record_ids) {
-  const auto source = bytes_of("k.json", fmt::format(
-                                             R"json({{"distributedInfo":{{"rank":0,"world_size":8}},"traceEvents":[
-          {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":1,"args":{{"a":0{}}}}},
-          {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":3,"dur":1,"args":{{"a":0}}}},
-          {{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":1,"ts":5,"dur":9,"args":{{"a":0}}}},
-          {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":6,"dur":1,"args":{{"correlation":4}}}},
-          {{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce","pid":0,"tid":7,"ts":9,"dur":1,"args":{{"correlation":4}}}}]}})json",
-                                             record_ids);
+  const std::string text = fmt::format(
+      R"json({{"distributedInfo":{{"rank":0,"world_size":8}},"traceEvents":[
+      {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":1,"args":{{"a":0{}}}}},
+      {{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":3,"dur":1,"args":{{"a":0}}}},
+      {{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":1,"ts":5,"dur":9,"args":{{"a":0}}}},
+      {{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":6,"dur":1,"args":{{"correlation":4}}}},
+      {{"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce","pid":0,"tid":7,"ts":9,"dur":1,"args":{{"correlation":4}}}}]}})json",
+      record_ids);
   const auto source = bytes_of("k.json", text);
   return std::move(make_kineto_reader()->read(*source, {}).front());
 }
