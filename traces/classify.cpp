@@ -103,6 +103,14 @@ OpClass class_by_name(std::string_view kernel) {
   return OpClass::other;
 }
 
+void take_collectives_of_operators(Capture& capture) {
+  for (auto& op : capture.device_ops) {
+    if (op.kind != DeviceOpKind::kernel || op.collective != nothing || op.host_op == nothing) continue;
+    const std::uint32_t collective = capture.host_ops[op.host_op].collective;
+    if (collective != nothing && is_communication_name(capture.texts[op.name])) op.collective = collective;
+  }
+}
+
 void classify(Capture& capture) {
   std::vector<OpClass> by_name(capture.texts.size());
   std::vector<bool> is_known(capture.texts.size(), false);

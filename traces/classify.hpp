@@ -12,6 +12,8 @@ namespace warploom {
 bool is_communication_name(std::string_view kernel);
 // Of a kernel whose name is all that is known.
 OpClass class_by_name(std::string_view kernel);
+// Communication kernels that the file tells no collective of take their operator's. The capture is linked.
+void take_collectives_of_operators(Capture& capture);
 // Fills `op_class` of every device operation.
 void classify(Capture& capture);
 

@@ -58,9 +58,30 @@ DecimalTime add_up(std::string_view text, int power, int unit) {
   return time;
 }
 
+// What almost every time is: at most 15 digits, a point, at most three digits. Not ok for anything else.
+DecimalTime parse_plain(std::string_view text) {
+  std::int64_t value = 0;
+  std::size_t at = 0;
+  for (; at < text.size() && is_digit(text[at]); ++at) value = value * 10 + (text[at] - '0');
+  if (at == 0 || at > 15) return {};
+  DecimalTime time{value * 1000, false, DecimalTime::Status::ok};
+  if (at == text.size()) return time;
+  if (text[at] != '.' || text.size() - at > 4 || text.size() - at < 2) return {};
+  std::int64_t weight = 100;
+  for (++at; at < text.size(); ++at, weight /= 10) {
+    if (!is_digit(text[at])) return {};
+    time.ns += weight * (text[at] - '0');
+    time.is_finer_than_unit = time.is_finer_than_unit || text[at] != '0';
+  }
+  return time;
+}
+
 }  // namespace
 
 DecimalTime parse_time(std::string_view text, DecimalUnit unit) {
+  if (unit == DecimalUnit::us && text.size() <= 19) {
+    if (const DecimalTime time = parse_plain(text); time.is_ok()) return time;
+  }
   const bool is_negative = text.starts_with('-');
   if (is_negative) text.remove_prefix(1);
   std::string_view mantissa = text;

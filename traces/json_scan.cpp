@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -26,7 +27,7 @@ struct Block {
 
 #if defined(__SSE2__)
 // `[`, `]` and `{`, `}` differ by the bit 0x20 alone; no other byte becomes one of `{`, `}` by setting it.
-Block load(const char* at) {
+[[gnu::always_inline]] inline Block load(const char* at) {
   Block block;
   const __m128i quote = _mm_set1_epi8('"');
   const __m128i backslash = _mm_set1_epi8('\\');
@@ -34,7 +35,7 @@ Block load(const char* at) {
   const __m128i open = _mm_set1_epi8('{');
   const __m128i close = _mm_set1_epi8('}');
   for (int part = 0; part < 4; ++part) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + std::ptrdiff_t{16} * part));
     const __m128i folded = _mm_or_si128(bytes, to_brace);
     const auto mask = [part](__m128i equal) {
       return static_cast<Mask>(static_cast<std::uint32_t>(_mm_movemask_epi8(equal))) << (16 * part);

@@ -12,6 +12,7 @@ namespace {
 // Far from where sums of two times overflow.
 constexpr Nanoseconds latest = 4'000'000'000'000'000'000;
 constexpr std::size_t most_open_begins = 1U << 20U;
+constexpr std::int64_t most_launch_flows = 1 << 16;
 constexpr std::size_t most_names = 1U << 20U;
 
 bool is_step(std::string_view name) { return name.starts_with("ProfilerStep"); }
@@ -330,7 +331,7 @@ void KinetoBuilder::take_end(const KinetoEvent& event) {
 
 void KinetoBuilder::take_flow(const KinetoEvent& event) {
   const bool is_launch = event.category == "ac2g" || event.category == "async_cpu_to_gpu" || event.category == "async";
-  if (!is_launch && event.category != "fwdbwd") return;
+  if (is_launch ? dropped_flows_ : event.category != "fwdbwd") return;
   Flow flow;
   if (!time_of(event.time, flow.time)) return;
   flow.id = flow_id(event.id);
@@ -338,6 +339,14 @@ void KinetoBuilder::take_flow(const KinetoEvent& event) {
   flow.is_launch = is_launch;
   if (!is_launch) flow.lane = thread_of(event.process, event.thread);
   flows_.push_back(flow);
+  if (is_launch && ++launch_flows_ > most_launch_flows && without_correlation_ == 0) drop_launch_flows();
+}
+
+// A file of so many operations, all of them with correlations, needs none.
+void KinetoBuilder::drop_launch_flows() {
+  dropped_flows_ = true;
+  std::erase_if(flows_, [](const Flow& flow) { return flow.is_launch; });
+  flows_.shrink_to_fit();
 }
 
 void KinetoBuilder::take_metadata(const KinetoEvent& event) {

@@ -59,6 +59,7 @@ class KinetoBuilder {
   void take_begin(const KinetoEvent& event);
   void take_end(const KinetoEvent& event);
   void take_flow(const KinetoEvent& event);
+  void drop_launch_flows();
   void take_metadata(const KinetoEvent& event);
   void add_device_op(const KinetoEvent& event, Span span, DeviceOpKind kind);
   void add_call(const KinetoEvent& event, Span span);
@@ -100,6 +101,8 @@ class KinetoBuilder {
   std::uint32_t last_thread_ = nothing;
   std::uint32_t last_stream_ = nothing;
   std::int64_t without_correlation_ = 0;  // device operations and calls
+  std::int64_t launch_flows_ = 0;
+  bool dropped_flows_ = false;
   bool any_time_ = false;
   bool is_fine_ = false;  // some time is finer than a microsecond
 };

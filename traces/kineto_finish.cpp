@@ -15,9 +15,10 @@ namespace warploom {
 
 namespace {
 
-// Moves `items` into the order of `before` and returns where each old place went.
+// Moves `items` into the order of `before` and returns where each old place went; nothing where all stayed.
 template <class Item, class Before>
 std::vector<std::uint32_t> reorder(std::vector<Item>& items, Before before) {
+  if (std::is_sorted(items.begin(), items.end(), before)) return {};
   std::vector<std::uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -34,7 +35,7 @@ std::vector<std::uint32_t> reorder(std::vector<Item>& items, Before before) {
 }
 
 void follow(std::uint32_t& reference, std::span<const std::uint32_t> new_place) {
-  if (reference != nothing) reference = new_place[reference];
+  if (reference != nothing && !new_place.empty()) reference = new_place[reference];
 }
 
 // "7" before "20".
@@ -62,12 +63,7 @@ void KinetoBuilder::finish() {
   drop_duplicates();
   join_flows();
   link_launches(capture_);
-  // Older versions tell a collective at the operator alone: its communication kernel is the one that does it.
-  for (auto& op : capture_.device_ops) {
-    if (op.kind != DeviceOpKind::kernel || op.collective != nothing || op.host_op == nothing) continue;
-    const std::uint32_t collective = capture_.host_ops[op.host_op].collective;
-    if (collective != nothing && is_communication_name(capture_.texts[op.name])) op.collective = collective;
-  }
+  take_collectives_of_operators(capture_);
 }
 
 void KinetoBuilder::name_threads() {
@@ -103,6 +99,8 @@ void KinetoBuilder::join_operators() {
     auto& op = capture_.device_ops[i];
     if (op.start >= capture_.host_ops[place->second].start - slack) op.host_op = place->second;
   }
+  call_operators_ = {};
+  device_operators_ = {};
 }
 
 // Threads, streams and operations in an order of their own, so that the order of the file's events does not matter.
@@ -154,6 +152,10 @@ void KinetoBuilder::drop_duplicates() {
 
 // Hand-offs between threads; and, where correlations are missing, launches by the flow from a call to an operation.
 void KinetoBuilder::join_flows() {
+  if (without_correlation_ > 0 && dropped_flows_) {
+    note("unjoined_launch", "device operations or calls without a correlation came after many that had one", 0,
+         without_correlation_);
+  }
   if (without_correlation_ == 0) std::erase_if(flows_, [](const Flow& flow) { return flow.is_launch; });
   std::stable_sort(flows_.begin(), flows_.end(), [](const Flow& a, const Flow& b) {
     return std::tuple(a.is_launch, a.id, a.time, !a.is_start) < std::tuple(b.is_launch, b.id, b.time, !b.is_start);

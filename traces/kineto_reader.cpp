@@ -88,6 +88,15 @@ class KinetoReading {
   KinetoEvent event_;
 };
 
+// A first value that fills all that can be seen, of a key that profilers put before the events.
+bool starts_with_large_value(std::string_view object) {
+  constexpr std::size_t large = 30'000;
+  const auto key = object.find_first_not_of(" \t\r\n");
+  if (key == std::string_view::npos || object[key] != '"') return false;
+  const std::string_view name = object.substr(key + 1, object.find('"', key + 1) - key - 1);
+  return !is_kineto_header(name) && (object.size() >= large || name == "metadata");
+}
+
 class KinetoReader final : public TraceReader {
  public:
   std::string_view name() const override { return "kineto"; }
@@ -101,7 +110,7 @@ class KinetoReader final : public TraceReader {
     const auto has = [first](std::string_view text) { return first.find(text) != std::string_view::npos; };
     if (first[root] == '{') {
       return has("\"traceEvents\"") || has("\"schemaVersion\"") || has("\"deviceProperties\"") ||
-             has("\"distributedInfo\"") || has("\"torch_profiler_kwargs\"");
+             has("\"distributedInfo\"") || starts_with_large_value(first.substr(root + 1));
     }
     return first[root] == '[' && (has("\"ph\"") || first.find_first_not_of(" \t\r\n", root + 1) == first.find(']'));
   }

@@ -12,6 +12,7 @@
 #include "sim/core/text.hpp"
 #include "traces/ascend_reader.hpp"
 #include "traces/classify.hpp"
+#include "traces/execution_trace.hpp"
 #include "traces/kineto_reader.hpp"
 #include "traces/link.hpp"
 #include "traces/nsight_reader.hpp"
@@ -54,18 +55,21 @@ class Reading {
       if (!take_as_folder(folder)) take_nested(folder);
     }
     for (const auto& file : files) take_file(file, false);
-    if (result_.captures.size() == before) {
+    if (result_.captures.size() == before && executions_.empty()) {
       throw UserError(fmt::format("{}: no trace in this folder ({} other files)", path, result_.skipped.size()),
                       "formats read: " + formats());
     }
   }
 
   ReadTraces finish() {
-    for (auto& capture : result_.captures) {
-      link_launches(capture);
-      classify(capture);
+    if (result_.captures.empty() && !executions_.empty()) {
+      throw UserError(fmt::format("{}: an execution trace has no times", executions_.front().file),
+                      "give the Kineto trace of the same step beside it");
     }
+    for (auto& capture : result_.captures) link_launches(capture);
     take_ranks_from_names();
+    for (const auto& execution : executions_) take_execution(execution);
+    for (auto& capture : result_.captures) classify(capture);
     std::stable_sort(result_.captures.begin(), result_.captures.end(), [](const Capture& a, const Capture& b) {
       if (known_rank(a) != known_rank(b)) return known_rank(a) < known_rank(b);
       return a.file < b.file;
@@ -85,6 +89,24 @@ class Reading {
     for (auto& capture : result_.captures) {
       if (!capture.rank) capture.rank_in_name = rank_in_name(capture.file);
     }
+  }
+
+  // Beside the one Kineto trace of its rank; the only one of each belong together.
+  void take_execution(const ExecutionTrace& execution) {
+    const auto rank = rank_in_name(execution.file);
+    Capture* partner = nullptr;
+    for (auto& capture : result_.captures) {
+      const auto known = capture.rank ? capture.rank : capture.rank_in_name;
+      const bool is_alone = executions_.size() == 1 && result_.captures.size() == 1;
+      if (capture.format != "kineto" || (!is_alone && (!rank || known != rank))) continue;
+      if (partner != nullptr) return result_.skipped.push_back(execution.file);  // which of them?
+      partner = &capture;
+    }
+    const std::int64_t joined = partner == nullptr ? 0 : add_execution_trace(*partner, execution);
+    if (joined == 0) return result_.skipped.push_back(execution.file);
+    partner->repairs.add(execution.repairs);
+    partner->facts.insert_or_assign("execution_trace", execution.file);
+    partner->facts.insert_or_assign("execution_trace_operators", std::to_string(joined));
   }
 
   std::string formats() const {
@@ -123,7 +145,7 @@ class Reading {
     const std::size_t before = result_.captures.size();
     if (!for_each_member(*source, [this](ByteSource& member) { take_source(member, false); })) {
       take_source(*source, must_be_one);
-    } else if (must_be_one && result_.captures.size() == before) {
+    } else if (must_be_one && result_.captures.size() == before && executions_.empty()) {
       throw UserError(fmt::format("{}: no trace in this archive", path), "formats read: " + formats());
     }
   }
@@ -132,6 +154,10 @@ class Reading {
     const std::string_view first = source.peek();
     for (const auto& reader : readers_) {
       if (reader->recognises(first)) return keep(reader->read(source, options_));
+    }
+    if (is_execution_trace(first)) {
+      executions_.push_back(read_execution_trace(source, options_));
+      return;
     }
     if (must_be_one) {
       throw UserError(fmt::format("{}: {}", source.name(),
@@ -148,6 +174,7 @@ class Reading {
   const ReadOptions& options_;
   Readers readers_;
   ReadTraces result_;
+  std::vector<ExecutionTrace> executions_;
 };
 
 }  // namespace

@@ -21,6 +21,10 @@ TEST(DecimalTime, MicrosecondsAreExactToTheNanosecond) {
   EXPECT_EQ(ns("7"), 7000);
   EXPECT_EQ(ns("0.001"), 1);
   EXPECT_EQ(ns("-0.5"), -500);
+  EXPECT_EQ(ns("999999999999999.999"), 999999999999999999);
+  EXPECT_EQ(ns("1000000000000000.9"), 1000000000000000900);
+  EXPECT_EQ(ns("3.25"), 3250);
+  EXPECT_EQ(ns("3."), 3000);
 }
 
 TEST(DecimalTime, DigitsBelowANanosecondAreRoundedHalfUp) {

@@ -132,6 +132,8 @@ TEST(HostileKineto, FormatsAreToldByContent) {
   EXPECT_TRUE(reader->recognises("[]"));
   EXPECT_FALSE(reader->recognises(R"({"schema":"1.0.1","nodes":[]})"));
   EXPECT_FALSE(reader->recognises("[1, 2]"));
+  EXPECT_FALSE(reader->recognises(R"({"model":"llama","layers":[]})"));
+  EXPECT_TRUE(reader->recognises(R"({"metadata":{"pip_packages":[")" + std::string(60'000, 'x')));
   EXPECT_FALSE(reader->recognises(""));
 }
 
