@@ -94,17 +94,17 @@ AstraStepWriter::AstraStepWriter(const AstraPhase& phase, const AstraMembers& me
   if (members.digits.size() == 1) axis_ = {};
 }
 
-Bundle AstraStepWriter::bundle(FlowPattern pattern, bool coupled, std::int64_t bytes) const {
+Bundle AstraStepWriter::bundle(FlowPattern pattern, std::int64_t bytes) const {
   Bundle made;
   made.traffic.pattern = pattern;
   made.traffic.group = group_;
   made.traffic.axis = axis_;
-  made.coupled = coupled;
+  made.coupled = true;  // as fabrics want it of all but single pairs
   made.bytes_per_flow = Bytes(bytes);
   return made;
 }
 
-Bundle AstraStepWriter::listed(const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs, bool coupled,
+Bundle AstraStepWriter::listed(const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs,
                                std::int64_t bytes) const {
   auto list = std::make_shared<std::vector<MemberPair>>();
   // Members that are no box are members of the whole network: their numbers are their ranks.
@@ -115,41 +115,41 @@ Bundle AstraStepWriter::listed(const std::vector<std::pair<std::int64_t, std::in
     };
     list->push_back({number(from), number(to), 1});
   }
-  Bundle made = bundle(FlowPattern::pairs, coupled, bytes);
+  Bundle made = bundle(FlowPattern::pairs, bytes);
   made.traffic.pairs = std::move(list);
   return made;
 }
 
 Bundle AstraStepWriter::ring(std::int64_t bytes, std::int64_t first) const {
   if (!members_.digits.empty()) {
-    Bundle made = bundle(FlowPattern::ring, true, bytes);
+    Bundle made = bundle(FlowPattern::ring, bytes);
     made.first = Bytes(first);
     return made;
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   for (std::int64_t i = 0; i < phase_.members; ++i) pairs.emplace_back(i, (i + 1) % phase_.members);
-  return listed(pairs, true, bytes);
+  return listed(pairs, bytes);
 }
 
 std::vector<std::vector<Bundle>> AstraStepWriter::direct(std::int64_t message) const {
   const std::int64_t n = phase_.members;
   const std::int64_t rounds = astra_direct_rounds(phase_);
   if (members_.digits.empty() || rounds == 1) {
-    if (!members_.digits.empty()) return {{bundle(FlowPattern::all_pairs, false, message)}};
+    if (!members_.digits.empty()) return {{bundle(FlowPattern::all_pairs, message)}};
     std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         if (i != j) pairs.emplace_back(i, j);
       }
     }
-    return {{listed(pairs, false, message)}};
+    return {{listed(pairs, message)}};
   }
   std::vector<std::vector<Bundle>> result;
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::vector<Bundle> bundles;
     const std::int64_t end = std::min(n, 1 + (round + 1) * phase_.how.window);
     for (std::int64_t distance = 1 + round * phase_.how.window; distance < end; ++distance) {
-      bundles.push_back(bundle(FlowPattern::shift, false, message));
+      bundles.push_back(bundle(FlowPattern::shift, message));
       bundles.back().traffic.distance = distance;
     }
     result.push_back(std::move(bundles));
@@ -163,26 +163,26 @@ Bundle AstraStepWriter::rooted(bool is_chain, bool is_inward, std::int64_t bytes
     const std::int64_t other = is_chain ? i - 1 : 0;
     pairs.emplace_back(is_inward ? i : other, is_inward ? other : i);
   }
-  return listed(pairs, is_chain, bytes);
+  return listed(pairs, bytes);
 }
 
 Bundle AstraStepWriter::round(const AstraRound& round) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
   if (round.distance > 0) {
     if (!members_.digits.empty()) {
-      Bundle made = bundle(FlowPattern::exchange, false, round.bytes);
+      Bundle made = bundle(FlowPattern::exchange, round.bytes);
       made.traffic.distance = round.distance;
       return made;
     }
     for (std::int64_t i = 0; i < phase_.members; ++i) pairs.emplace_back(i, i ^ round.distance);
-    return listed(pairs, false, round.bytes);
+    return listed(pairs, round.bytes);
   }
   const std::int64_t first = (std::int64_t{1} << round.level) - 1;
   for (std::int64_t child = first; child < std::min(phase_.members, 2 * first + 1); ++child) {
     const std::int64_t parent = (child - 1) / 2;
     pairs.emplace_back(round.up ? child : parent, round.up ? parent : child);
   }
-  return listed(pairs, false, round.bytes);
+  return listed(pairs, round.bytes);
 }
 
 }  // namespace warploom

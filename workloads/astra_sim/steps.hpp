@@ -44,10 +44,9 @@ class AstraStepWriter {
   Bundle rooted(bool is_chain, bool is_inward, std::int64_t bytes) const;  // to or from member 0
 
  private:
-  Bundle bundle(FlowPattern pattern, bool coupled, std::int64_t bytes) const;
+  Bundle bundle(FlowPattern pattern, std::int64_t bytes) const;
   // Members i -> j of the phase as pairs of the group's.
-  Bundle listed(const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs, bool coupled,
-                std::int64_t bytes) const;
+  Bundle listed(const std::vector<std::pair<std::int64_t, std::int64_t>>& pairs, std::int64_t bytes) const;
 
   const AstraPhase& phase_;
   const AstraMembers& members_;
