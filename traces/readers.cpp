@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files, folders and archives in, captures by rank out.
 #include "traces/readers.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "traces/classify.hpp"
+#include "traces/kineto_reader.hpp"
 #include "traces/link.hpp"
 
 namespace warploom {
@@ -139,6 +141,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_kineto_reader());
   return readers;
 }
 

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/json_records.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+#include "traces/json_scan.hpp"
+
+namespace warploom {
+
+namespace {
+
+// Control characters count as spaces: padding of zeros is let pass.
+bool is_space(char c) { return static_cast<unsigned char>(c) <= ' '; }
+bool ends_scalar(char c) { return c == ',' || c == '}' || c == ']' || is_space(c); }
+
+std::size_t past_spaces(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_space(text[at])) ++at;
+  return at;
+}
+
+// A `{` whose first key is one that events begin with.
+bool looks_as_event(std::string_view text, std::size_t at) {
+  constexpr std::array keys = {std::string_view("\"ph\""), std::string_view("\"name\""), std::string_view("\"cat\""),
+                               std::string_view("\"pid\""), std::string_view("\"ts\"")};
+  const std::string_view rest = text.substr(past_spaces(text, at + 1));
+  return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+    if (!rest.starts_with(key)) return false;
+    const auto colon = past_spaces(rest, key.size());
+    return colon < rest.size() && rest[colon] == ':';
+  });
+}
+
+// Where a record may begin after the one at the front, which is broken: at `{` after a comma; npos without.
+std::size_t next_beginning(std::string_view text) {
+  for (auto at = text.find('{', 1); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    auto before = at;
+    while (before > 0 && is_space(text[before - 1])) --before;
+    if (before > 1 && text[before - 1] == ',' && looks_as_event(text, at)) return at;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+JsonRecords::JsonRecords(ByteSource& source, Options options, Repairs& repairs)
+    : source_(source), options_(std::move(options)), repairs_(repairs), buffer_(options_.window + json_padding) {}
+
+std::int64_t JsonRecords::line() const {
+  return 1 + lines_ + count_lines(buffer_.data(), buffer_.data() + text_begin_);
+}
+
+std::string JsonRecords::where() const {
+  return fmt::format("record {} (byte {}, line {})", records_, offset(), line());
+}
+
+void JsonRecords::note(std::string_view name, std::string_view text) {
+  text_begin_ = at_;
+  repairs_.note(name, text, fmt::format("byte {}, line {}", offset(), line()));
+}
+
+bool JsonRecords::refill() {
+  if (at_end_) return false;
+  lines_ += count_lines(buffer_.data(), buffer_.data() + at_);
+  std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
+  consumed_ += at_;
+  filled_ -= at_;
+  at_ = 0;
+  if (filled_ * 2 > buffer_.size() - json_padding) buffer_.resize(2 * buffer_.size());
+  const std::size_t before = filled_;
+  while (filled_ < buffer_.size() - json_padding && !at_end_) {
+    std::size_t count = 0;
+    try {
+      count = source_.read(std::span(buffer_).subspan(filled_, buffer_.size() - json_padding - filled_));
+    } catch (const UserError& error) {  // a compressed stream that is cut short: what came of it counts
+      if (consumed_ + filled_ == 0) throw;
+      note("broken_stream", error.message());
+      is_truncated_ = true;
+    }
+    at_end_ = count == 0;
+    filled_ += count;
+  }
+  return filled_ > before;
+}
+
+int JsonRecords::peek_char() {
+  for (;;) {
+    while (at_ < filled_ && is_space(buffer_[at_])) ++at_;
+    if (at_ < filled_) return static_cast<unsigned char>(buffer_[at_]);
+    if (!refill()) return -1;
+  }
+}
+
+JsonRecords::Item JsonRecords::next() {
+  for (;;) {
+    switch (state_) {
+      case State::start:
+        begin();
+        break;
+      case State::array:
+        if (const auto item = next_in_array()) return *item;
+        break;
+      case State::object:
+        if (const auto item = next_in_object()) return *item;
+        break;
+      case State::after:
+        if (peek_char() != -1) note("text_after_end", "text after the end of the trace was not read");
+        state_ = State::done;
+        break;
+      case State::done:
+        text_size_ = 0;
+        return Item::end;
+    }
+  }
+}
+
+void JsonRecords::begin() {
+  if (peek_char() == 0xEF && filled_ - at_ >= 3 && std::memcmp(&buffer_[at_], "\xEF\xBB\xBF", 3) == 0) at_ += 3;
+  const int c = peek_char();
+  if (c == -1) throw UserError(fmt::format("{}: the file is empty", source_.name()));
+  if (c != '{' && c != '[') {
+    text_begin_ = at_;
+    throw UserError(fmt::format("{}: byte {}: expected `{{` or `[`, the beginning of a trace in JSON, got {}",
+                                source_.name(), offset(), warploom::quoted(std::string(1, static_cast<char>(c)))),
+                    c >= 0xFE ? "the file seems to be UTF-16: convert it to UTF-8" : "");
+  }
+  is_list_ = c == '[';
+  state_ = is_list_ ? State::array : State::object;
+  ++at_;
+}
+
+JsonRecords::Item JsonRecords::truncate() {
+  text_begin_ = at_;
+  if (records_ == 0 && !is_list_ && !has_element_) {
+    throw UserError(fmt::format("{}: the file ends at byte {}, before its first event", source_.name(), offset()));
+  }
+  note("truncated_file", "the file ends early: what is whole of it was kept");
+  is_truncated_ = state_ == State::array || records_ == 0;
+  state_ = State::done;
+  text_size_ = 0;
+  return Item::end;
+}
+
+std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
+  const int c = peek_char();
+  switch (c) {
+    case -1:
+      return truncate();
+    case ',':
+      if (after_comma_ || !has_element_)
+        note("repeated_comma", "commas without an event between them were passed over");
+      after_comma_ = true;
+      ++at_;
+      return std::nullopt;
+    case ']':
+      if (after_comma_) note("trailing_comma", "a comma after the last element was passed over");
+      ++at_;
+      state_ = is_list_ ? State::after : State::object;
+      has_element_ = true;
+      after_comma_ = false;
+      return std::nullopt;
+    case '}':
+      note("unclosed_array", "the events' closing bracket was missing");
+      if (is_list_) ++at_;
+      state_ = is_list_ ? State::after : State::object;
+      after_comma_ = false;
+      return std::nullopt;
+    default:
+      break;
+  }
+  if (has_element_ && !after_comma_) note("missing_comma", "a comma between two events was missing");
+  has_element_ = true;
+  after_comma_ = false;
+  if (c != '{') {
+    note("not_an_event", "elements of the list of events that are no objects were passed over");
+    if (!skip_value()) return truncate();
+    return std::nullopt;
+  }
+  const char* end = find_end();
+  text_begin_ = at_;
+  if (end == nullptr) {  // cut off, or a quote too many has swallowed what follows
+    text_size_ = filled_ - at_;
+    if (at_end_ && next_beginning(text()) == std::string_view::npos) return truncate();
+    ++records_;
+    if (!resume_within()) {
+      throw UserError(fmt::format("{}: {}: no end of this event within {} bytes", source_.name(), where(), text_size_),
+                      "a quote or bracket is missing in it");
+    }
+    return Item::record;
+  }
+  text_size_ = static_cast<std::size_t>(end - buffer_.data()) - at_;
+  at_ += text_size_;
+  ++records_;
+  return Item::record;
+}
+
+bool JsonRecords::resume_within() {
+  const auto next = next_beginning(text());
+  if (next == std::string_view::npos) return false;
+  at_ = text_begin_ + next;
+  has_element_ = true;
+  after_comma_ = true;  // it stands before `next`
+  text_size_ = text().substr(0, next).find_last_of(',');
+  return true;
+}
+
+bool JsonRecords::take_key() {
+  const char* end = nullptr;
+  while ((end = find_string_end(&buffer_[at_], buffer_.data() + filled_)) == nullptr) {
+    if (filled_ - at_ > options_.largest_record || !refill()) return false;
+  }
+  const char* begin = &buffer_[at_] + 1;
+  key_.assign(begin, end - 1);
+  at_ = static_cast<std::size_t>(end - buffer_.data());
+  return true;
+}
+
+std::optional<JsonRecords::Item> JsonRecords::next_in_object() {
+  const int c = peek_char();
+  if (c == -1) {
+    if (!has_element_) return truncate();
+    note("unclosed_object", "the trace's closing brace was missing");
+    is_truncated_ = records_ == 0;
+    return finish();
+  }
+  if (c == ',') {
+    after_comma_ = true;
+    ++at_;
+    return std::nullopt;
+  }
+  if (c == '}') {
+    if (after_comma_) note("trailing_comma", "a comma after the last element was passed over");
+    ++at_;
+    state_ = State::after;
+    return std::nullopt;
+  }
+  text_begin_ = at_;
+  const std::uint64_t key_at = offset();
+  if (c == '"') {
+    if (!take_key()) return truncate();
+    const int colon = peek_char();
+    if (colon == -1) return truncate();
+    if (colon == ':') {
+      ++at_;
+      after_comma_ = false;
+      return take_value();
+    }
+  }
+  if (records_ > 0) {
+    note("broken_end", "what follows the events is no JSON and was not read");
+    return finish();
+  }
+  throw UserError(
+      fmt::format("{}: byte {}, line {}: expected `\"key\": value` or `}}`", source_.name(), key_at, line()));
+}
+
+JsonRecords::Item JsonRecords::finish() {
+  state_ = State::done;
+  text_size_ = 0;
+  return Item::end;
+}
+
+std::optional<JsonRecords::Item> JsonRecords::take_value() {
+  const int c = peek_char();
+  if (c == -1) return truncate();
+  if (key_ == options_.array && c == '[') {
+    ++at_;
+    state_ = State::array;
+    has_element_ = false;
+    return std::nullopt;
+  }
+  const bool is_wanted = !options_.wants || options_.wants(key_);
+  const char* end = is_wanted ? find_end() : nullptr;
+  if (end == nullptr) {
+    if (is_wanted && at_end_) return truncate();
+    if (is_wanted) note("large_value", "values beside the events that are too large were not read");
+    if (!skip_value()) return truncate();
+    has_element_ = true;
+    return std::nullopt;
+  }
+  has_element_ = true;
+  text_begin_ = at_;
+  text_size_ = static_cast<std::size_t>(end - buffer_.data()) - at_;
+  at_ += text_size_;
+  return Item::value;
+}
+
+const char* JsonRecords::find_end() {
+  for (;;) {
+    const char* begin = &buffer_[at_];
+    const char* stop = buffer_.data() + filled_;
+    const char* end = nullptr;
+    if (*begin == '{' || *begin == '[') {
+      end = find_bracket_end(begin, stop);
+    } else if (*begin == '"') {
+      end = find_string_end(begin, stop);
+    } else {
+      end = std::find_if(begin, stop, ends_scalar);
+      if (end == stop && !at_end_) end = nullptr;
+    }
+    if (end != nullptr) return end;
+    if (filled_ - at_ > options_.largest_record || !refill()) return nullptr;
+  }
+}
+
+bool JsonRecords::skip_value() {
+  std::int64_t depth = 0;
+  bool in_string = false;
+  bool is_escaped = false;
+  do {
+    for (; at_ < filled_; ++at_) {
+      const char c = buffer_[at_];
+      if (in_string) {
+        if (is_escaped) {
+          is_escaped = false;
+        } else if (c == '\\') {
+          is_escaped = true;
+        } else if (c == '"') {
+          in_string = false;
+        }
+      } else if (c == '"') {
+        in_string = true;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if (depth == 0 && ends_scalar(c)) {
+        return true;
+      } else if (c == '}' || c == ']') {
+        --depth;
+      }
+    }
+  } while (refill());
+  return false;
+}
+
+}  // namespace warploom
