@@ -73,7 +73,7 @@ AttributeValue integer_of_text(std::string_view text) {
   return value;
 }
 
-const char* set_attribute(std::string_view name, const AttributeValue& value, GraphNode& node, TextTable& texts) {
+const char* set_attribute(std::string_view name, const AttributeValue& value, GraphNode& node, StringTable& texts) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   std::int64_t number = 0;
   const char* why = nullptr;

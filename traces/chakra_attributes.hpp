@@ -23,7 +23,7 @@ struct AttributeValue {
 AttributeValue integer_of_text(std::string_view text);
 
 // Sets what the attribute says; returns why it cannot be (null: it was taken, or is none that is read).
-const char* set_attribute(std::string_view name, const AttributeValue& value, GraphNode& node, TextTable& texts);
+const char* set_attribute(std::string_view name, const AttributeValue& value, GraphNode& node, StringTable& texts);
 
 // Microseconds as decimal text, exactly ("12.345"); false where it is no number, negative or too long for nanoseconds.
 bool nanoseconds_of_micros(std::string_view text, Nanoseconds& out);

@@ -92,7 +92,7 @@ class ExecutionGraph {
 
   std::vector<NodeComm> comms;
   std::vector<ProcessGroup> groups;  // of metadata nodes
-  TextTable texts;
+  StringTable texts;
   Repairs repairs;
 
   // What was found among the dependencies; those that dangle or name their own node are left out above.

@@ -75,7 +75,6 @@ Machine machine_of(const std::shared_ptr<const Topology>& topology, const AstraT
   machine.name = "ASTRA-sim network";
   DeviceClass device;
   device.name = "NPU";
-  device.timer = RecordedRows::timer();
   device.hbm_bandwidth = Bandwidth{1e15};  // nothing here asks for it
   device.peak = FlopRate{1e12};
   machine.device_classes.push_back(std::move(device));

@@ -10,22 +10,7 @@
 
 namespace warploom {
 
-// ---- Recorded durations -------------------------------------------------------------------------------------------
-
 namespace {
-
-constexpr std::string_view recorded_family = "recorded";
-
-class RecordedTimer final : public KernelTimer {
- public:
-  KernelCost cost(const Kernel& kernel) const override {
-    WARPLOOM_CHECK(kernel.family == recorded_family, "a kernel `{}` in a program of recorded ones", kernel.family);
-    KernelCost cost;
-    cost.duration = Time::picoseconds(kernel.size[0]);
-    cost.sm_share = 0;
-    return cost;
-  }
-};
 
 Time nanoseconds(std::int64_t ns) {
   // 106 days of picoseconds.
@@ -36,15 +21,6 @@ Time nanoseconds(std::int64_t ns) {
 }
 
 }  // namespace
-
-KernelId RecordedRows::kernel(Program& program, Time duration) {
-  Kernel kernel;
-  kernel.family = recorded_family;
-  kernel.size[0] = duration.ps();
-  return program.add_kernel(kernel);
-}
-
-std::shared_ptr<const KernelTimer> RecordedRows::timer() { return std::make_shared<RecordedTimer>(); }
 
 // ---- The program --------------------------------------------------------------------------------------------------
 
@@ -93,10 +69,11 @@ class Writer {
   }
 
   void fill(const AstraTask& task, Operation& row) {
+    // Rows without a kernel take their duration, whatever runs beside them.
     const auto timed = [&](OperationKind kind, Cause cause) {
       row.kind = kind;
       row.cause = cause;
-      row.kernel = RecordedRows::kernel(made_.program, nanoseconds(task.duration_ns));
+      row.duration = nanoseconds(task.duration_ns);
     };
     switch (task.kind) {
       case Kind::marker:
@@ -105,11 +82,14 @@ class Writer {
       case Kind::compute:
         return timed(OperationKind::compute, Cause::other_compute);
       case Kind::host:
-        return timed(OperationKind::copy, Cause::host);
+        return timed(OperationKind::think, Cause::host);
       case Kind::memory:
         return timed(OperationKind::copy, Cause::copy);
       case Kind::timed_comm:
-        return timed(OperationKind::copy, Cause::exposed_other);
+        row.kind = OperationKind::collective;
+        row.cause = Cause::exposed_other;
+        row.meeting = made_.program.add_recorded_meeting(nanoseconds(task.duration_ns), 1);
+        return;
       case Kind::collective:
         row.kind = OperationKind::collective;
         row.cause = Cause::exposed_other;

@@ -12,14 +12,6 @@
 
 namespace warploom {
 
-// Rows that take as long as was recorded: kernels whose size is their duration, on a timer that knows it.
-// (One place, so that rows with a duration of their own can take over.)
-class RecordedRows {
- public:
-  static KernelId kernel(Program& program, Time duration);
-  static std::shared_ptr<const KernelTimer> timer();
-};
-
 struct AstraProgram {
   Program program;
   std::vector<RowId> row_of;                    // by task
