@@ -10,6 +10,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "traces/chakra_capture.hpp"
 #include "traces/classify.hpp"
 #include "traces/kineto_reader.hpp"
 #include "traces/link.hpp"
@@ -155,6 +156,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_chakra_reader());  // before Kineto: JSON with a workload_graph
   readers.push_back(make_kineto_reader());
   return readers;
 }

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/core/errors.hpp"
+#include "traces/chakra_capture.hpp"
 #include "traces/chakra_reader.hpp"
 #include "traces/chakra_writer.hpp"
 
@@ -275,6 +276,39 @@ TEST(Chakra, GroupsOfAMetadataNodeAreRead) {
   EXPECT_EQ(graph.groups[1].ranks, (std::vector<std::int64_t>{1, 5}));
 }
 
+TEST(Chakra, AsACaptureNodesStartWhenTheirDependenciesAndStreamsLetThem) {
+  auto nodes = std::vector{node(1, "host", NodeType::compute), node(2, "a", NodeType::compute, {1}),
+                           node(3, "b", NodeType::compute), node(4, "c", NodeType::collective, {2})};
+  nodes[0].is_cpu_op = true;
+  nodes[0].duration = 3'000;
+  for (std::size_t i = 1; i < 4; ++i) {
+    nodes[i].duration = 10'000;
+    nodes[i].stream = i == 3 ? 9 : 7;
+  }
+  nodes[3].comm = {.bytes = 4096, .kind = CommKind::all_gather};
+  const Capture capture = capture_of(graph_of(nodes));
+  ASSERT_EQ(capture.device_ops.size(), 3U);
+  EXPECT_EQ(capture.host_ops.size(), 1U);
+  EXPECT_EQ(capture.device_ops[0].start, 3'000);   // after the host
+  EXPECT_EQ(capture.device_ops[1].start, 13'000);  // after it on the stream
+  EXPECT_EQ(capture.device_ops[2].start, 13'000);  // after what it depends on
+  ASSERT_EQ(capture.device_edges.size(), 1U);
+  EXPECT_EQ(capture.device_edges[0].from, 0U);
+  EXPECT_EQ(capture.device_edges[0].to, 2U);
+  EXPECT_EQ(capture.device_ops[0].host_op, 0U);
+  EXPECT_EQ(capture.texts[capture.collectives[capture.device_ops[2].collective].name], "all_gather");
+  EXPECT_EQ(capture.collectives[0].in_elements, 4096);
+}
+
+TEST(Chakra, AsACaptureRecordedStartsAreKept) {
+  auto one = node(1, "a", NodeType::compute);
+  one.start = 77;
+  one.duration = 5;
+  const Capture capture = capture_of(graph_of({one}));
+  EXPECT_EQ(capture.device_ops[0].start, 77);
+  EXPECT_EQ(capture.facts.count("times"), 0U);
+}
+
 // ---- Real files ---------------------------------------------------------------------------------------------------
 
 class RealChakra : public testing::Test {
@@ -329,6 +363,13 @@ TEST_F(RealChakra, EveryFileReadsAndWritesBackTheSame) {
     ++files;
   }
   EXPECT_EQ(files, 8 + 8 + 4 * (4 + 8 + 16) + 8 + 1);
+}
+
+TEST_F(RealChakra, AFolderOfRanksIsAFolderOfCaptures) {
+  const auto read = read_traces(std::vector{(folder_ / "generated-stage/llama_8gpu_dp2_tp2_pp2_4layers").string()});
+  ASSERT_EQ(read.captures.size(), 8U);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(read.captures[i].rank, static_cast<std::int64_t>(i));
+  EXPECT_EQ(read.captures[0].device_ops.size(), 348U);
 }
 
 TEST_F(RealChakra, TheJsonOfTheSameRunHasTheSameNodes) {
