@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Attributes by name; schemas; process groups.
 #include "traces/chakra_attributes.hpp"
 
 #include <fmt/format.h>

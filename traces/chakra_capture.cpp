@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Nodes as operations of a device or a host, each at a moment.
 #include "traces/chakra_capture.hpp"
 
 #include <fmt/format.h>

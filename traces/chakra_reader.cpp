@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// `.et`: metadata, then node after node, each field where it stands.
 #include "traces/chakra_reader.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -120,6 +122,7 @@ class Reading {
       ++record_;
       read_node(*message);
       builder_.add(node_);
+      if (record_ == 65536) expect_as_many();
       if (record_ % 65536 == 0 && options_.progress) options_.progress(source_.bytes_taken(), source_.bytes_in_all());
     }
     if (messages_.is_truncated()) {
@@ -134,6 +137,16 @@ class Reading {
   [[noreturn]] void refuse(const std::string& why) const {
     throw UserError(fmt::format("{}: record {} at byte {}: {}", graph_.file, record_, messages_.offset(), why),
                     "the file is damaged here, or is no Chakra trace");
+  }
+
+  // As the file goes on so: columns then do not move as they grow.
+  void expect_as_many() {
+    const auto taken = static_cast<double>(source_.bytes_taken());
+    const auto all = static_cast<double>(source_.bytes_in_all());
+    if (taken <= 0 || all <= taken) return;
+    // A start of tiny nodes says nothing of gigabytes: at most a node each 8 bytes of the file.
+    const double nodes = std::min(1.05 * static_cast<double>(record_) * all / taken, all / 8 + 65536);
+    builder_.expect(static_cast<std::size_t>(nodes));
   }
 
   void read_metadata(std::string_view bytes) {

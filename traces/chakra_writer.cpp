@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes by protobuf's own code, so that reader and writer check each other.
 #include "traces/chakra_writer.hpp"
 
 #include <fmt/format.h>

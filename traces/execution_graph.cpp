@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Joining dependencies by id, ordering, cycles.
 #include "traces/execution_graph.hpp"
 
 #include <fmt/format.h>
@@ -96,6 +97,33 @@ void GraphBuilder::add(const GraphNode& node) {
   control_ids_.insert(control_ids_.end(), node.control.begin(), node.control.end());
   graph_.data_begin.push_back(data_ids_.size());
   graph_.control_begin.push_back(control_ids_.size());
+}
+
+void GraphBuilder::expect(std::size_t nodes) {
+  const std::size_t so_far = graph_.size();
+  nodes = std::min<std::size_t>(nodes, nothing);
+  if (nodes <= so_far || so_far == 0) return;
+  const auto room = [&](auto& column) { column.reserve(nodes); };
+  room(graph_.id);
+  room(graph_.name);
+  room(graph_.type);
+  room(graph_.is_cpu_op);
+  room(graph_.start);
+  room(graph_.duration);
+  room(graph_.stream);
+  room(graph_.num_ops);
+  room(graph_.tensor_size);
+  room(graph_.comm);
+  room(graph_.data_begin);
+  room(graph_.control_begin);
+  const double growth = static_cast<double>(nodes) / static_cast<double>(so_far);
+  const auto grow = [&](auto& list) {
+    const double size = static_cast<double>(list.size()) * growth;
+    if (size < 1e10) list.reserve(static_cast<std::size_t>(size));
+  };
+  grow(graph_.comms);
+  grow(data_ids_);
+  grow(control_ids_);
 }
 
 void GraphBuilder::join(const Ids& ids) {

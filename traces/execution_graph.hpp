@@ -131,6 +131,8 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(ExecutionGraph& graph) : graph_(graph) {}
   void add(const GraphNode& node);
+  // Room for about so many nodes in all, by those so far; what it does not take is never touched.
+  void expect(std::size_t nodes);
   // Throws UserError for two nodes of one id.
   void finish();
 

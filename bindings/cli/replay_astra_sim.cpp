@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The options of an ASTRA-sim experiment, and its run.
 #include "bindings/cli/replay_astra_sim.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The words and keys of a played ASTRA-sim experiment.
 #include "bindings/report/astra_sim_report.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chunks, phases, closed forms and plans of collectives.
 #include "workloads/astra_sim/collective.hpp"
 
 #include <fmt/format.h>

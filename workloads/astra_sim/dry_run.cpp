@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Events of a run without sharing; what never begins is listed.
 #include "workloads/astra_sim/dry_run.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which ranks the group of a node means.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keys, units and ranges of the input files.
 #include "workloads/astra_sim/inputs.hpp"
 
 #include <fmt/format.h>

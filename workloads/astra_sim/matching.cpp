@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collectives of all ranks, sends and receives: each finds its other sides.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// From files to results.
 #include "workloads/astra_sim/play.hpp"
 
 #include <fmt/format.h>

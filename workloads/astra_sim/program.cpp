@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows, streams, meetings and groups of the program.
 #include "workloads/astra_sim/program.hpp"
 
 #include <fmt/format.h>

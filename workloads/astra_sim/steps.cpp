@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rounds of the algorithms and their flows.
 #include "workloads/astra_sim/steps.hpp"
 
 #include <fmt/format.h>

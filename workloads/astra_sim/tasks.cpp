@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What each node of a graph is to do, and for how long.
 #include "workloads/astra_sim/tasks.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Links along each dimension; ranks as boxes of them.
 #include "workloads/astra_sim/topology.hpp"
 
 #include <fmt/format.h>
