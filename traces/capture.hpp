@@ -83,8 +83,19 @@ struct DeviceOp {
 
 // A device task that waits for another, where the format records it as such (nsys and Kineto record calls, see Sync).
 struct DeviceEdge {
-  std::uint32_t from = 0;  // in `device_ops`: its end
-  std::uint32_t to = 0;    // in `device_ops`: its start
+  std::uint32_t from = 0;    // in `device_ops`: its end
+  std::uint32_t to = 0;      // in `device_ops`: its start
+  bool is_inferred = false;  // by order and times: the file does not name what was waited for
+};
+
+// What the file says of how an operation of the device was made, where it says so of kernels (Ascend).
+struct DeviceOpDetail {
+  std::uint32_t op = 0;     // in `device_ops`
+  TextId type = nothing;    // "MatMulV2"
+  TextId core = nothing;    // "AI_CORE", "AI_VECTOR_CORE", "MIX_AIV"
+  TextId shapes = nothing;  // of the inputs, as the file writes them: "32,3,224,224;64,3,11,11"
+  TextId types = nothing;   // "FLOAT;FLOAT"
+  TextId output_shapes = nothing;
 };
 
 // ---- Hosts --------------------------------------------------------------------------------------------------------
@@ -185,6 +196,8 @@ struct CollectiveRecord {
   std::int64_t sequence = -1;  // within the group
   TextId in_splits = nothing;  // "[...]"
   TextId out_splits = nothing;
+  TextId algorithm = nothing;  // "MESH-RING"
+  Nanoseconds transfer = -1;   // of its duration, bytes moved and nobody was waited for; -1: not recorded
 };
 
 // ---- The capture --------------------------------------------------------------------------------------------------
@@ -215,6 +228,7 @@ struct Capture {
   std::vector<DeviceStream> streams;
   std::vector<DeviceOp> device_ops;
   std::vector<DeviceEdge> device_edges;
+  std::vector<DeviceOpDetail> details;  // one an operation at most
   std::vector<HostThread> threads;
   std::vector<HostCall> calls;
   std::vector<HostOp> host_ops;

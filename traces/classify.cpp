@@ -50,10 +50,10 @@ constexpr std::array gemm_parts = {"gemm",   "gemv",   "cutlass",    "nvjet", "x
                                    "miopen", "cublas", "dot_kernel", "s884",  "s16816"};
 constexpr std::array norm_parts = {"norm", "rms", "batchnorm", "bn_fw", "bn_bw"};
 constexpr std::array element_wise_parts = {
-    "elementwise", "element_wise", "vectorized",   "triton_poi", "triton_red", "triton_per", "softmax", "reduce_kernel",
-    "dropout",     "activation",   "gelu",         "silu",       "relu",       "fill",       "copy_",   "cast",
-    "index",       "gather",       "scatter",      "embedding",  "add_",       "mul_",       "sum_",    "transpose",
-    "cat",         "adam",         "multi_tensor", "rotary",     "rope",       "quant",      "pool",
+    "elementwise", "element_wise", "vectorized", "triton_poi",   "triton_red", "triton_per", "softmax", "reduce_kernel",
+    "dropout",     "activation",   "gelu",       "silu",         "relu",       "fill",       "copy_",   "cast",
+    "convert",     "index",        "gather",     "scatter",      "embedding",  "add_",       "mul_",    "sum_",
+    "transpose",   "cat",          "adam",       "multi_tensor", "rotary",     "rope",       "quant",   "pool",
 };
 // At the start of a copy's or a fill's own name, where a format lists them among kernels.
 constexpr std::array copy_starts = {
@@ -67,6 +67,16 @@ bool contains_any(std::string_view text, const std::array<const char*, Count>& p
 template <std::size_t Count>
 bool starts_with_any(std::string_view text, const std::array<const char*, Count>& starts) {
   return std::any_of(starts.begin(), starts.end(), [&](const char* start) { return text.starts_with(start); });
+}
+
+// "convert_element_type" is no convolution.
+std::string without_conversions(std::string_view text) {
+  constexpr std::string_view conversion = "conver";
+  std::string rest(text);
+  for (auto at = rest.find(conversion); at != std::string::npos; at = rest.find(conversion, at)) {
+    rest.erase(at, conversion.size());
+  }
+  return rest;
 }
 
 }  // namespace
@@ -86,7 +96,7 @@ OpClass class_by_name(std::string_view kernel) {
   // A template's arguments may name any operation: what the kernel itself is called comes before its first `<`.
   const std::string_view own = std::string_view(lower).substr(0, lower.find('<'));
   for (const std::string_view text : {own, std::string_view(lower)}) {
-    if (contains_any(text, gemm_parts)) return OpClass::gemm;
+    if (contains_any(without_conversions(text), gemm_parts)) return OpClass::gemm;
     if (contains_any(text, norm_parts)) return OpClass::norm;
     if (contains_any(text, element_wise_parts)) return OpClass::element_wise;
   }
@@ -108,6 +118,17 @@ void classify(Capture& capture) {
       }
       op.op_class = by_name[op.name];
     }
+  }
+  // The type of an operator says more than the kernel's name; what runs on vector cores alone and is nothing else is
+  // element-wise.
+  for (const auto& detail : capture.details) {
+    DeviceOp& op = capture.device_ops[detail.op];
+    if (op.kind != DeviceOpKind::kernel || op.op_class == OpClass::communication) continue;
+    const OpClass by_type = class_by_name(capture.texts[detail.type]);
+    if (by_type != OpClass::other) op.op_class = by_type;
+    const std::string_view core = capture.texts[detail.core];
+    const bool is_vector = core == "AI_VECTOR_CORE" || core == "MIX_AIV";
+    if (op.op_class == OpClass::other && is_vector) op.op_class = OpClass::element_wise;
   }
 }
 

@@ -56,6 +56,7 @@ void sort_all(Capture& capture) {
     follow(edge.from, new_op);
     follow(edge.to, new_op);
   }
+  for (auto& detail : capture.details) follow(detail.op, new_op);
   std::stable_sort(capture.annotations.begin(), capture.annotations.end(),
                    [](const Annotation& a, const Annotation& b) {
                      return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration);

@@ -132,7 +132,7 @@ class Matcher {
       for (std::size_t i = 0; i < group.members.size(); ++i) {
         const auto& member = group.members[i];
         const std::uint32_t op = member.ops[place[i]++];
-        const Nanoseconds duration = captures_[member.capture].device_ops[op].duration;
+        const Nanoseconds duration = transfer_of(captures_[member.capture], op);
         collective.transfer = i == 0 ? duration : std::min(collective.transfer, duration);
         collective.members.push_back({member.capture, op});
       }
@@ -143,6 +143,13 @@ class Matcher {
       result_.collectives.push_back(std::move(collective));
     }
     result_.unmatched += all - matched;
+  }
+
+  // What the rank's own operation needed at most: where the capture tells waiting from moving, the moving.
+  static Nanoseconds transfer_of(const Capture& capture, std::uint32_t index) {
+    const auto& op = capture.device_ops[index];
+    const CollectiveRecord* record = record_of(capture, op);
+    return record != nullptr && record->transfer >= 0 ? std::min(record->transfer, op.duration) : op.duration;
   }
 
   // Where all have sequence numbers, those that lack the number of the farthest are passed over.
