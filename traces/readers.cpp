@@ -11,6 +11,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
 #include "traces/ascend_reader.hpp"
+#include "traces/chakra_capture.hpp"
 #include "traces/classify.hpp"
 #include "traces/execution_trace.hpp"
 #include "traces/kineto_reader.hpp"
@@ -185,6 +186,7 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
+  readers.push_back(make_chakra_reader());  // before Kineto: JSON with a workload_graph
   readers.push_back(make_ascend_reader());
   readers.push_back(make_nsight_reader());
   readers.push_back(make_xplane_reader());
