@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plain and gzip sources over files and memory.
 #include "traces/byte_source.hpp"
 
 #include <fmt/format.h>

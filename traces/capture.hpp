@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "traces/repairs.hpp"
@@ -24,11 +25,11 @@ using TextId = std::uint32_t;
 inline constexpr std::uint32_t nothing = std::numeric_limits<std::uint32_t>::max();
 
 // Texts that repeat (names, shapes), each held once.
-class TextTable {
+class StringTable {
  public:
-  TextTable() = default;
-  TextTable(TextTable&&) = default;  // no copies: `texts_` points into `ids_`
-  TextTable& operator=(TextTable&&) = default;
+  StringTable() = default;
+  StringTable(StringTable&&) = default;  // no copies: `texts_` points into `ids_`
+  StringTable& operator=(StringTable&&) = default;
 
   TextId add(std::string_view text);  // same text, same id
   std::string_view operator[](TextId id) const { return id == nothing ? std::string_view() : *texts_[id]; }
@@ -213,10 +214,12 @@ struct Capture {
   std::string format;  // the reader's name: "kineto", "nsight", ...
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::optional<Nanoseconds> base_time;                    // to be added to every time for the epoch's
-  Nanoseconds resolution = 1;                              // 1000: times are whole microseconds
-  bool is_truncated = false;                               // the file ends within its events
-  std::int64_t event_count = 0;                            // records in the file
+  std::optional<Nanoseconds> base_time;  // to be added to every time for the epoch's
+  Nanoseconds resolution = 1;            // 1000: times are whole microseconds
+  bool is_truncated = false;             // the file ends within its events
+  std::int64_t event_count = 0;          // records in the file
+  // First start and last end of all that hosts did, what is not kept (Python's functions) included; none: as kept.
+  std::optional<std::pair<Nanoseconds, Nanoseconds>> host_span;
   std::map<std::string, std::int64_t> events_by_category;  // complete events, as the file spells the category
   std::map<std::string, std::string> facts;                // what else the file says of the run: versions, settings
 
@@ -233,7 +236,7 @@ struct Capture {
   std::vector<HandOff> hand_offs;
   std::vector<ProcessGroup> groups;
   std::vector<CollectiveRecord> collectives;
-  TextTable texts;
+  StringTable texts;
   Repairs repairs;
 };
 

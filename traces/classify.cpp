@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parts of kernel names, and what they tell.
 #include "traces/classify.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sorting that keeps references, joins by correlation, containment on a thread.
 #include "traces/link.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace warploom {
 
@@ -87,29 +89,37 @@ void contain_calls(Capture& capture) {
 
 }  // namespace
 
-LaunchLinks link_launches(Capture& capture) {
+void link_launches(Capture& capture) {
   sort_all(capture);
   contain_calls(capture);
-
-  LaunchLinks links;
   std::unordered_map<std::uint64_t, std::uint32_t> call_of;
   call_of.reserve(capture.calls.size());
   for (std::uint32_t i = 0; i < capture.calls.size(); ++i) {
-    const std::uint64_t correlation = capture.calls[i].correlation;
-    if (correlation != 0 && !call_of.emplace(correlation, i).second) ++links.repeated_calls;
+    if (capture.calls[i].correlation != 0) call_of.emplace(capture.calls[i].correlation, i);
   }
-  std::vector<std::uint32_t> owned(capture.calls.size(), 0);
   for (auto& op : capture.device_ops) {
     if (op.launch == nothing && op.correlation != 0) {
       if (const auto place = call_of.find(op.correlation); place != call_of.end()) op.launch = place->second;
     }
-    if (op.kind == DeviceOpKind::sync) continue;
+    if (op.launch != nothing && op.host_op == nothing) op.host_op = capture.calls[op.launch].host_op;
+  }
+}
+
+LaunchLinks count_links(const Capture& capture) {
+  LaunchLinks links;
+  std::unordered_set<std::uint64_t> known;
+  known.reserve(capture.calls.size());
+  for (const auto& call : capture.calls) {
+    if (call.correlation != 0 && !known.insert(call.correlation).second) ++links.repeated_calls;
+  }
+  std::vector<std::int64_t> owned(capture.calls.size(), 0);
+  for (const auto& op : capture.device_ops) {
+    if (op.kind == DeviceOpKind::sync || op.kind == DeviceOpKind::graph) continue;
     if (op.launch == nothing) {
       ++links.without_call;
-      continue;
+    } else {
+      ++owned[op.launch];
     }
-    ++owned[op.launch];
-    if (op.host_op == nothing) op.host_op = capture.calls[op.launch].host_op;
   }
   for (std::size_t i = 0; i < owned.size(); ++i) {
     if (capture.calls[i].kind != CallKind::graph_launch || owned[i] == 0) continue;

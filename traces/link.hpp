@@ -19,6 +19,8 @@ struct LaunchLinks {
 
 // Sorts device operations by (start, longest first, as read), calls and operators by (thread, start, longest first);
 // joins by correlation within the capture, operators by external id, else by containment on the thread. Idempotent.
-LaunchLinks link_launches(Capture& capture);
+void link_launches(Capture& capture);
+// What a joined capture holds of each.
+LaunchLinks count_links(const Capture& capture);
 
 }  // namespace warploom

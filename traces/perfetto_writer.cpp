@@ -49,6 +49,8 @@ std::string_view kind_name(OperationKind kind) {
       return "host";
     case OperationKind::fused:
       return "fused";
+    case OperationKind::think:
+      return "think";
     case OperationKind::marker:
       return "marker";
   }
@@ -250,7 +252,9 @@ class PerfettoWriter : PacketWriter {
   std::string_view row_name(RowId row) const {
     if (program_.row_name[row] < program_.names.size()) return program_.names[program_.row_name[row]];
     if (program_.kernel[row] < program_.kernels.size()) return program_.kernels[program_.kernel[row]].family;
-    if (program_.kind[row] == OperationKind::collective) return name(program_.calls[call_of(row)].kind);
+    if (program_.kind[row] == OperationKind::collective && call_of(row) != none) {
+      return name(program_.calls[call_of(row)].kind);
+    }
     return kind_name(program_.kind[row]);
   }
 
@@ -265,7 +269,7 @@ class PerfettoWriter : PacketWriter {
     if (!meets(program_.kind[row])) return;
     const CallId call = call_of(row);
     if (call < timeline_.plans.size()) argument("algorithm", timeline_.plans[call].algorithm);
-    argument("bytes", program_.calls[call].bytes.count());
+    if (call != none) argument("bytes", program_.calls[call].bytes.count());
     const Time waited = timeline_.begin[row] - timeline_.ready[row];
     if (waited > Time::zero()) argument("waited_ns", waited.nanoseconds());
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files, folders and archives in, captures by rank out.
 #include "traces/readers.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "sim/core/text.hpp"
 #include "traces/ascend_reader.hpp"
 #include "traces/classify.hpp"
+#include "traces/kineto_reader.hpp"
 #include "traces/link.hpp"
 #include "traces/nsight_reader.hpp"
 #include "traces/xplane_reader.hpp"
@@ -142,7 +144,8 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
-  readers.push_back(make_ascend_reader());
+  readers.push_back(make_ascend_reader());  // before Kineto: a Chrome trace as well, told by its times of text
+  readers.push_back(make_kineto_reader());
   readers.push_back(make_nsight_reader());
   readers.push_back(make_xplane_reader());
   return readers;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counting by name, and the error of strict reading.
 #include "traces/repairs.hpp"
 
 #include <fmt/format.h>

@@ -98,7 +98,8 @@ void measure_ports(WrittenNetwork& made) {
     }
     made.port = rank == 0 ? out : std::min(made.port, out);
   }
-  const auto nodes = static_cast<double>(graph.device_count() / made.node_size);
+  const std::int64_t whole_nodes = graph.device_count() / made.node_size;
+  const auto nodes = static_cast<double>(whole_nodes);
   made.cards_of_node = std::min(cards / nodes, static_cast<double>(made.node_size));
   if (cards > 0) {
     made.card = made.card * std::max(cards / nodes / static_cast<double>(made.node_size), 1.0);

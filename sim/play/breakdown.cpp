@@ -190,9 +190,10 @@ class RoleSweep {
     charge(Cause::idle, gap_begin_, none);
   }
 
-  // While `row` itself ran; a kernel cannot be what a gap waited in.
+  // While `row` itself ran; a kernel cannot be what a gap waited in. After its end there were lags: a launch on its
+  // way, the front end between two kernels.
   void charge_run(RowId row) {
-    charge(Cause::idle, timeline_.end[row], row);
+    charge(program_.kind[row] == OperationKind::think ? Cause::host : Cause::idle, timeline_.end[row], row);
     charge(computes(program_.kind[row]) ? Cause::idle : program_.cause[row], timeline_.begin[row], row);
   }
 
@@ -201,9 +202,15 @@ class RoleSweep {
     const OperationKind kind = program_.kind[row];
     if (!meets(kind)) return;
     const RowId last = timeline_.last_party[row];
-    const bool host_was_late = last != row && last < program_.size() && timeline_.release[last] == Release::host;
+    const bool host_was_late = last != row && last < program_.size() && was_launched_late(last);
     const bool pipeline = is_peer_to_peer(kind) || program_.spans_pipeline[row];
     charge(host_was_late ? Cause::host : pipeline ? Cause::bubble : Cause::skew, timeline_.ready[row], row);
+  }
+
+  bool was_launched_late(RowId row) const {
+    if (timeline_.release[row] == Release::host) return true;
+    const RowId by = timeline_.released_by[row];
+    return timeline_.release[row] == Release::row && by < row && program_.kind[by] == OperationKind::think;
   }
 
   // Why `row` was not ready earlier; returns the row of this role that explains what came before, or none.

@@ -9,14 +9,15 @@
 //    - a communication row C of this role released K: inside [C.begin, C.end) it is C's cause (exposed_tp, ...). From
 //      C.ready, when this role came, to C.begin, when the last party came, it is `host` if that party was late because
 //      of its host (Release::host), else `bubble` if C is a send or recv or spans the pipeline, else `skew`;
-//    - the host launched a row late (Release::host): `host` back to the end of the host row before, and
+//    - the host launched a row late (Release::host, or a think row did): `host` back to the end of the host row before,
+//      and
 //    - host rows themselves (data loading, a checkpoint, a synchronisation) charge their own cause;
 //    - a row of another role released K without communication: `bubble` if the program spans a pipeline, else `skew`,
 //      back to where K's own role was ready.
 //    Then the same for what released that row, until the gap is explained.
 // 4. After its last kernel a role is explained by the same walk from the row of the role that ends last; after that row
 //    it is `bubble` if the program spans a pipeline (any send, recv or row that says so), else `idle`.
-// 5. What no rule explains is `idle`.
+// 5. What no rule explains is `idle`, lags between kernels among it.
 #pragma once
 
 #include <array>

@@ -59,6 +59,9 @@ class PathWalk {
       case Release::start:
         return none;
       case Release::row:
+        if (program_.has_lags()) {
+          part(row, program_.kind[by] == OperationKind::think ? Cause::host : Cause::idle, timeline_.end[by]);
+        }
         return by;
       case Release::host:
         part(row, Cause::host, by == none ? Time::zero() : timeline_.end[by]);

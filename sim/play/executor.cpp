@@ -22,7 +22,9 @@ bool communicates(OperationKind kind) {
 bool computes(OperationKind kind) {
   return kind == OperationKind::compute || kind == OperationKind::copy || kind == OperationKind::fused;
 }
-bool is_launched(OperationKind kind) { return kind != OperationKind::host && kind != OperationKind::marker; }
+bool is_launched(OperationKind kind) {
+  return kind != OperationKind::host && kind != OperationKind::marker && kind != OperationKind::think;
+}
 
 // Lists of rows by a key (CSR), in row order.
 class RowLists {
@@ -51,7 +53,7 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
 
  private:
   // What an event of this class means; the row or run is in the low 32 bits.
-  enum class Event : std::uint32_t { begin_row, host_done, next_step, bundle_done };
+  enum class Event : std::uint32_t { begin_row, host_done, next_step, bundle_done, recorded_done, meeting_done };
   void schedule(Time at, Event event, std::uint32_t subject) {
     engine_.at(at, *this, static_cast<std::uint64_t>(event) << 32 | subject);
   }
@@ -60,17 +62,20 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   void resolve_plans();
   void end_row(RowId row);
   void one_wait_less(RowId row, Release release, RowId by);
+  void apply_lags(RowId row);
   void begin_row(RowId row);
   void finish_part(RowId row);
 
   void advance_host(RoleId role);
   void start_kernel(RowId row);
+  void start_recorded(RowId row);
   void on_kernel_done(RowId row) override {
     finish_part(row);
     drain();
   }
 
   void arrive(RowId row);
+  void finish_parties(MeetingId meeting);
   void start_call(MeetingId meeting);
   void next_step(std::uint32_t run);
   void end_call(std::uint32_t run);
@@ -113,9 +118,10 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   RowLists rows_of_role_;
   RowLists parties_;
   std::vector<RowId> next_on_stream_;
-  std::vector<std::uint32_t> waits_;  // dependencies + stream predecessor + launch
-  std::vector<std::uint8_t> parts_;   // kernel, meeting: what has to end before the row ends
-  std::vector<Time> launched_;
+  std::vector<RowId> previous_on_stream_;  // of programs with lags alone
+  std::vector<std::uint32_t> waits_;       // dependencies + stream predecessor + launch
+  std::vector<std::uint8_t> parts_;        // kernel, meeting: what has to end before the row ends
+  std::vector<Time> not_before_;           // launched, and past its lags
   std::vector<Host> hosts_;
   std::vector<Gathering> gatherings_;  // by meeting
   std::vector<CallRun> runs_;
@@ -146,9 +152,10 @@ Executor::Executor(const Program& program, const Machine& machine, const PlayOpt
                  }
                }),
       next_on_stream_(program.size(), none),
+      previous_on_stream_(program.has_lags() ? program.size() : 0, none),
       waits_(program.size(), 1),
       parts_(program.size(), 1),
-      launched_(program.size(), Time::zero()),
+      not_before_(program.size(), Time::zero()),
       hosts_(program.roles.size()),
       gatherings_(program.meetings.size()) {
   const std::size_t rows = program.size();
@@ -168,6 +175,7 @@ Executor::Executor(const Program& program, const Machine& machine, const PlayOpt
     auto& last = last_on_stream[program.stream[row]];
     if (last != none) {
       next_on_stream_[last] = row;
+      if (program.has_lags()) previous_on_stream_[row] = last;
       ++waits_[row];
     }
     last = row;
@@ -234,6 +242,12 @@ void Executor::on_event(std::uint64_t payload) {
       }
       break;
     }
+    case Event::recorded_done:
+      finish_part(subject);
+      break;
+    case Event::meeting_done:
+      finish_parties(subject);
+      break;
   }
   drain();
 }
@@ -251,15 +265,28 @@ void Executor::one_wait_less(RowId row, Release release, RowId by) {
   if (--waits_[row] > (is_host ? 1 : 0)) return;
   timeline_.release[row] = release;
   timeline_.released_by[row] = by;
-  if (is_host) {
-    advance_host(program_.role_of(row));
-  } else if (launched_[row] > engine_.now()) {
+  if (is_host) return advance_host(program_.role_of(row));
+  if (not_before_[row] > engine_.now()) {
     timeline_.release[row] = Release::host;
     timeline_.released_by[row] = hosts_[program_.role_of(row)].last;
-    schedule(launched_[row], Event::begin_row, row);
-  } else {
-    ready_.push_back(row);
   }
+  if (program_.has_lags()) apply_lags(row);
+  if (not_before_[row] > engine_.now()) return schedule(not_before_[row], Event::begin_row, row);
+  ready_.push_back(row);
+}
+
+// All that `row` waits for has ended; what it waited for longest, lag included, released it.
+void Executor::apply_lags(RowId row) {
+  const auto hold = [&](RowId before, Time lag) {
+    const Time until = timeline_.end[before] + lag;
+    if (until <= std::max(not_before_[row], engine_.now())) return;
+    not_before_[row] = until;
+    timeline_.release[row] = Release::row;
+    timeline_.released_by[row] = before;
+  };
+  const auto dependencies = program_.dependencies(row);
+  for (std::size_t i = 0; i < dependencies.size(); ++i) hold(dependencies[i], program_.dependency_lag(row, i));
+  if (previous_on_stream_[row] != none) hold(previous_on_stream_[row], program_.queue_lag(row));
 }
 
 void Executor::begin_row(RowId row) {
@@ -268,6 +295,7 @@ void Executor::begin_row(RowId row) {
   const OperationKind kind = program_.kind[row];
   if (kind == OperationKind::marker) return end_row(row);
   if (communicates(kind)) return arrive(row);
+  if (kind == OperationKind::think || program_.kernel[row] == none) return start_recorded(row);
   start_kernel(row);
 }
 
@@ -313,7 +341,7 @@ void Executor::advance_host(RoleId role) {
     }
     ++host.cursor;
     if (is_launched(program_.kind[row])) host.clock += program_.roles[role].launch;
-    launched_[row] = host.clock;
+    not_before_[row] = host.clock;
     one_wait_less(row, host.clock == Time::zero() ? Release::start : Release::host, host.last);
   }
 }
@@ -332,6 +360,14 @@ void Executor::start_kernel(RowId row) {
   sharing_.start_kernel(role, row, alone, cost);
 }
 
+void Executor::start_recorded(RowId row) {
+  const double slow_down = program_.roles[program_.role_of(row)].slow_down;
+  const bool is_slowed = slow_down != 1.0 && program_.kind[row] != OperationKind::think;
+  const Time alone = is_slowed ? program_.duration[row] * slow_down : program_.duration[row];
+  timeline_.alone[row] = alone;
+  schedule(engine_.now() + alone, Event::recorded_done, row);
+}
+
 // ---- Calls --------------------------------------------------------------------------------------------------------
 
 void Executor::arrive(RowId row) {
@@ -341,7 +377,13 @@ void Executor::arrive(RowId row) {
     timeline_.begin[party] = engine_.now();
     timeline_.last_party[party] = row;
   }
-  start_call(meeting);
+  if (program_.meetings[meeting].call != none) return start_call(meeting);
+  gatherings_[meeting].run = meeting;
+  schedule(engine_.now() + program_.meetings[meeting].duration, Event::meeting_done, meeting);
+}
+
+void Executor::finish_parties(MeetingId meeting) {
+  for (const RowId party : parties_[meeting]) finish_part(party);
 }
 
 void Executor::start_call(MeetingId meeting) {
@@ -440,7 +482,7 @@ void Executor::end_call(std::uint32_t id) {
   const MeetingId meeting = runs_[id].meeting;
   free_runs_.push_back(id);
   for (const RowId party : parties_[meeting]) sharing_.end_call(program_.role_of(party), id);
-  for (const RowId party : parties_[meeting]) finish_part(party);
+  finish_parties(meeting);
 }
 
 void Executor::report_deadlock() const {

@@ -57,7 +57,13 @@ MeetingId Program::add_meeting(CallId call, std::uint32_t parties) {
   return append(meetings, Meeting{call, parties});
 }
 
-RowId Program::add(const Operation& operation, std::span<const RowId> depends_on, std::span<const MemoryDelta> deltas) {
+MeetingId Program::add_recorded_meeting(Time time, std::uint32_t parties) {
+  WARPLOOM_CHECK(time >= Time::zero() && parties > 0, "a recorded meeting of nobody");
+  return append(meetings, Meeting{none, parties, time});
+}
+
+RowId Program::add(const Operation& operation, std::span<const RowId> depends_on, std::span<const MemoryDelta> deltas,
+                   std::span<const Time> lags) {
   const auto row = static_cast<RowId>(size());
   WARPLOOM_CHECK(row < none - 1, "more than {} rows", none - 1);
   WARPLOOM_CHECK(operation.stream < streams.size(), "a row on stream {} that does not exist", operation.stream);
@@ -76,10 +82,24 @@ RowId Program::add(const Operation& operation, std::span<const RowId> depends_on
     WARPLOOM_CHECK(before < row, "row {} depends on row {}, which does not come before it", row, before);
     dependency.push_back(before);
   }
+  add_lags(operation.queue_lag, lags, depends_on.size());
   dependency_begin.push_back(dependency.size());
   memory.insert(memory.end(), deltas.begin(), deltas.end());
   memory_begin.push_back(memory.size());
   return row;
+}
+
+// A column of lags begins with the first of them: programs without any have none.
+void Program::add_lags(Time queue_lag, std::span<const Time> lags, std::size_t dependencies) {
+  WARPLOOM_CHECK(lags.empty() || lags.size() == dependencies, "{} lags for {} dependencies", lags.size(), dependencies);
+  if (!lags.empty() || !dependency_lags.empty()) {
+    dependency_lags.resize(dependency.size() - lags.size(), Time::zero());
+    dependency_lags.insert(dependency_lags.end(), lags.begin(), lags.end());
+  }
+  if (queue_lag != Time::zero() || !queue_lags.empty()) {
+    queue_lags.resize(size() - 1, Time::zero());
+    queue_lags.push_back(queue_lag);
+  }
 }
 
 void Program::reserve(std::size_t rows) {

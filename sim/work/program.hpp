@@ -38,6 +38,7 @@ enum class OperationKind : std::uint8_t {
   host,    // work of the host thread; it waits for its dependencies (a synchronisation) and delays later launches
   fused,   // a kernel and a meeting that progress together and end together
   marker,  // no time
+  think,   // recorded time of a host thread: it runs on its stream as recorded, whatever the role's host does
 };
 
 enum class Phase : std::uint8_t { forward, backward, optimizer, other };
@@ -86,7 +87,8 @@ struct Operation {
   NameId name = none;
   KernelId kernel = none;
   MeetingId meeting = none;
-  Time duration = Time::zero();  // host rows only
+  Time duration = Time::zero();   // host and think rows; compute and copy rows without a kernel, as recorded
+  Time queue_lag = Time::zero();  // to the end of the row before on its stream
   std::int32_t layer = -1;
   std::int32_t micro_batch = -1;
   // A collective that spans pipeline stages: waiting for its last member is `bubble`, not `skew`.
@@ -114,8 +116,11 @@ class Program {
   CallId add_call(const Call& call);  // same call, same id
   // A place where `parties` rows meet to perform `call`; it begins when the last is ready.
   MeetingId add_meeting(CallId call, std::uint32_t parties);
+  // One that takes as long as was recorded, whatever the network is.
+  MeetingId add_recorded_meeting(Time duration, std::uint32_t parties);
+  // `lags`: empty, or for each of `depends_on` how long after its end the row may begin at the earliest.
   RowId add(const Operation& operation, std::span<const RowId> depends_on = {},
-            std::span<const MemoryDelta> memory = {});
+            std::span<const MemoryDelta> memory = {}, std::span<const Time> lags = {});
   void reserve(std::size_t rows);
 
   std::size_t size() const { return kind.size(); }
@@ -126,6 +131,12 @@ class Program {
   std::span<const MemoryDelta> memory_deltas(RowId row) const {
     return std::span(memory).subspan(memory_begin[row], memory_begin[row + 1] - memory_begin[row]);
   }
+  // Of the i-th dependency of a row.
+  Time dependency_lag(RowId row, std::size_t i) const {
+    return dependency_lags.empty() ? Time::zero() : dependency_lags[dependency_begin[row] + i];
+  }
+  Time queue_lag(RowId row) const { return row < queue_lags.size() ? queue_lags[row] : Time::zero(); }
+  bool has_lags() const { return !dependency_lags.empty() || !queue_lags.empty(); }
   std::int64_t device_count() const;
 
   // Columns.
@@ -142,13 +153,16 @@ class Program {
   std::vector<bool> spans_pipeline;
   std::vector<std::uint64_t> dependency_begin = {0};  // CSR
   std::vector<RowId> dependency;
+  std::vector<Time> dependency_lags;              // one a dependency; empty where no row has any
+  std::vector<Time> queue_lags;                   // one a row; empty where no row has any
   std::vector<std::uint64_t> memory_begin = {0};  // CSR
   std::vector<MemoryDelta> memory;
 
   // What the columns refer to.
   struct Meeting {
-    CallId call = 0;
+    CallId call = 0;  // `none`: recorded
     std::uint32_t parties = 1;
+    Time duration = Time::zero();  // recorded ones
   };
   std::vector<Role> roles;
   std::vector<Stream> streams;
@@ -160,6 +174,8 @@ class Program {
   Worth worth;
 
  private:
+  void add_lags(Time queue_lag, std::span<const Time> lags, std::size_t dependencies);
+
   std::unordered_map<std::string, NameId> name_ids_;
   std::unordered_map<Kernel, KernelId, KernelHash> kernel_ids_;
   std::unordered_map<std::uint64_t, std::vector<CallId>> call_ids_;

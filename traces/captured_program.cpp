@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows in an order in which nothing waits for what comes later: by time, and where clocks are too coarse, what is
+// waited for first.
+#include "traces/captured_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
+
+namespace warploom {
+
+namespace {
+
+Time picoseconds(Nanoseconds ns) { return Time::picoseconds(1000) * std::max<Nanoseconds>(0, ns); }
+
+Cause compute_cause(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::gemm:
+      return Cause::gemm;
+    case OpClass::attention:
+      return Cause::attention;
+    case OpClass::copy:
+      return Cause::copy;
+    default:
+      return Cause::other_compute;
+  }
+}
+
+// What one rank adds to the program.
+class RankRows {
+ public:
+  RankRows(CapturedProgram& result, const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,
+           const Matching& matching, const Retiming& retiming, std::vector<MeetingId>& meetings, std::uint32_t index)
+      : result_(result),
+        program_(result.program),
+        capture_(captures[index]),
+        graph_(graphs[index]),
+        matching_(matching),
+        retiming_(retiming),
+        meetings_(meetings),
+        index_(index),
+        near_(tolerance(capture_)),
+        rows_(result.row_of_op[index]) {}
+
+  void run(Nanoseconds origin) {
+    origin_ = origin;
+    add_streams();
+    rows_.assign(capture_.device_ops.size(), none);
+    step_rows_.assign(graph_.steps.size(), {none, none});
+    op_state_.assign(capture_.device_ops.size(), State::untouched);
+    step_state_.assign(graph_.steps.size(), State::untouched);
+    first_edge_.assign(capture_.device_ops.size() + 1, 0);
+    for (const auto& edge : graph_.edges) ++first_edge_[edge.to + 1];
+    for (std::size_t i = 1; i < first_edge_.size(); ++i) first_edge_[i] += first_edge_[i - 1];
+
+    std::vector<std::uint32_t> steps(graph_.steps.size());
+    for (std::uint32_t i = 0; i < steps.size(); ++i) steps[i] = i;
+    std::stable_sort(steps.begin(), steps.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return step_start(a) < step_start(b); });
+    std::size_t next = 0;
+    for (std::uint32_t op = 0; op < capture_.device_ops.size(); ++op) {
+      while (next < steps.size() && step_start(steps[next]) <= capture_.device_ops[op].start) {
+        emit({Item::Kind::step, steps[next++]});
+      }
+      emit({Item::Kind::op, op});
+    }
+    while (next < steps.size()) emit({Item::Kind::step, steps[next++]});
+    for (std::uint32_t step = 0; step < graph_.steps.size(); ++step) finish_step(step);
+  }
+
+ private:
+  enum class State : std::uint8_t { untouched, open, done };
+  struct Item {
+    enum class Kind : std::uint8_t { step, op };
+    Kind kind = Kind::op;
+    std::uint32_t index = 0;
+  };
+  struct StepRows {
+    RowId think = none;  // its end: the call is made
+    RowId done = none;   // its end: the call has returned, or, where it does not block, was made
+  };
+  struct Lane {
+    StreamId stream = none;
+    std::uint32_t last = nothing;  // operation
+  };
+
+  Nanoseconds step_start(std::uint32_t step) const { return capture_.calls[graph_.steps[step].call].start; }
+  State& state(const Item& item) {
+    return item.kind == Item::Kind::op ? op_state_[item.index] : step_state_[item.index];
+  }
+
+  void add_streams() {
+    Role role;
+    role.name = capture_.rank ? "rank " + std::to_string(*capture_.rank) : capture_.file;
+    role.ranks = {RankBox{index_, {}}};
+    role_ = program_.add_role(std::move(role));
+    const StreamId anchor = program_.add_stream({role_, StreamKind::host, "start"});
+    Operation start;
+    start.kind = OperationKind::think;
+    start.stream = anchor;
+    start.cause = Cause::idle;
+    start.name = program_.add_name("start of the capture");
+    Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+    for (const auto& op : capture_.device_ops) first = std::min(first, op.start);
+    for (const auto& call : capture_.calls) first = std::min(first, call.start);
+    begins_ = capture_.device_ops.empty() && capture_.calls.empty() ? origin_ : first;
+    start.duration = picoseconds(begins_ - origin_);
+    start_ = program_.add(start);
+    for (const auto& thread : capture_.threads) {
+      threads_.push_back(program_.add_stream(
+          {role_, StreamKind::host, thread.name.empty() ? "thread " + std::to_string(thread.id) : thread.name}));
+    }
+    thread_begun_.assign(capture_.threads.size(), false);
+    lanes_.resize(capture_.streams.size());
+    think_name_ = program_.add_name("host");
+  }
+
+  // What `item` waits for and that is not there yet comes first; a circle is cut where it closes.
+  void emit(Item first) {
+    if (state(first) != State::untouched) return;
+    stack_.push_back(first);
+    while (!stack_.empty()) {
+      const Item item = stack_.back();
+      if (state(item) == State::untouched) {
+        state(item) = State::open;
+        const std::size_t before = stack_.size();
+        for_each_need(item, [&](Item need) {
+          if (state(need) == State::untouched) stack_.push_back(need);
+        });
+        if (stack_.size() > before) continue;
+      }
+      stack_.pop_back();
+      if (state(item) != State::open) continue;  // it was needed twice
+      add(item);
+      state(item) = State::done;
+    }
+  }
+
+  template <class Visit>
+  void for_each_need(const Item& item, Visit visit) const {
+    if (item.kind == Item::Kind::op) {
+      const auto& op = capture_.device_ops[item.index];
+      if (const std::uint32_t step = launching_step(op); step != nothing) visit({Item::Kind::step, step});
+      if (graph_.before[item.index] != nothing) visit({Item::Kind::op, graph_.before[item.index]});
+      for (const auto& edge : edges_of(item.index)) visit({Item::Kind::op, edge.from});
+      return;
+    }
+    const auto& step = graph_.steps[item.index];
+    if (step.handed_by != nothing) visit({Item::Kind::step, step.handed_by});
+    if (const std::uint32_t before = step_before(item.index); before != nothing) visit({Item::Kind::step, before});
+    // What a call waits for may need the call itself (a copy): its think row stands alone then, see add_step.
+  }
+
+  std::span<const OpEdge> edges_of(std::uint32_t op) const {
+    return std::span(graph_.edges).subspan(first_edge_[op], first_edge_[op + 1] - first_edge_[op]);
+  }
+  std::uint32_t launching_step(const DeviceOp& op) const {
+    return op.launch == nothing ? nothing : graph_.step_of_call[op.launch];
+  }
+  std::uint32_t step_before(std::uint32_t step) const {
+    if (step == 0) return nothing;
+    const auto thread = [&](std::uint32_t i) { return capture_.calls[graph_.steps[i].call].thread; };
+    return thread(step - 1) == thread(step) ? step - 1 : nothing;
+  }
+
+  void add(const Item& item) {
+    if (item.kind == Item::Kind::op) {
+      add_op(item.index);
+    } else {
+      add_step(item.index);
+    }
+  }
+
+  // ---- Threads -----------------------------------------------------------------------------------------------------
+
+  // The step's own call; the return of the one before it, which may wait for operations, comes first.
+  void add_step(std::uint32_t index) {
+    const auto& step = graph_.steps[index];
+    const std::uint32_t thread = capture_.calls[step.call].thread;
+    const std::uint32_t before = step_before(index);
+    if (before != nothing) finish_step(before);
+    if (step.handed_by != nothing && step_rows_[step.handed_by].think != none) finish_step(step.handed_by);
+    needs_.clear();
+    lags_.clear();
+    if (!thread_begun_[thread]) need(start_, Time::zero());
+    thread_begun_[thread] = true;
+    Operation row;
+    row.kind = OperationKind::think;
+    row.stream = threads_[thread];
+    row.cause = Cause::host;
+    row.name = think_name_;
+    row.duration = picoseconds(step.think) * retiming_.think_scale;
+    if (step.handed_by != nothing && step_rows_[step.handed_by].think != none) {
+      need(step_rows_[step.handed_by].done, Time::zero());
+    }
+    step_rows_[index].think = step_rows_[index].done = program_.add(row, needs_, {}, used_lags());
+  }
+
+  void finish_step(std::uint32_t index) {
+    const auto& step = graph_.steps[index];
+    auto& rows = step_rows_[index];
+    if (!step.blocks || rows.done != rows.think) return;
+    // The operations may still have to be added; each of them only needs steps that are there.
+    for (const std::uint32_t op : graph_.waits_of(step)) {
+      if (op_state_[op] == State::untouched) emit_nested({Item::Kind::op, op});
+    }
+    needs_.clear();
+    lags_.clear();
+    for (const std::uint32_t op : graph_.waits_of(step)) {
+      if (rows_[op] != none) {
+        need(rows_[op], Time::zero());
+      } else {
+        ++result_.dropped_edges;
+      }
+    }
+    Operation row;
+    row.kind = OperationKind::think;
+    row.stream = threads_[capture_.calls[step.call].thread];
+    row.cause = Cause::host;
+    row.name = program_.add_name(capture_.texts[capture_.calls[step.call].name]);
+    row.duration = picoseconds(step.hold);
+    rows.done = program_.add(row, needs_, {}, used_lags());
+  }
+
+  // Hostile files could nest without end: what lies too deep is cut off as a circle is.
+  void emit_nested(Item item) {
+    if (depth_ == deepest) return;
+    ++depth_;
+    std::vector<Item> outer;
+    outer.swap(stack_);
+    emit(item);
+    stack_.swap(outer);
+    --depth_;
+  }
+
+  // ---- Devices -----------------------------------------------------------------------------------------------------
+
+  void need(RowId row, Time lag) {
+    needs_.push_back(row);
+    lags_.push_back(lag);
+  }
+  std::span<const Time> used_lags() const {
+    const bool any = std::any_of(lags_.begin(), lags_.end(), [](Time lag) { return lag > Time::zero(); });
+    return any ? std::span<const Time>(lags_) : std::span<const Time>();
+  }
+
+  Nanoseconds duration(std::uint32_t op) const {
+    return retiming_.durations.empty() ? capture_.device_ops[op].duration : retiming_.durations[index_][op];
+  }
+
+  void add_op(std::uint32_t index) {
+    const auto& op = capture_.device_ops[index];
+    needs_.clear();
+    lags_.clear();
+    Operation row;
+    const std::uint32_t before = graph_.before[index];
+    Lane& lane = lane_for(op, before);
+    const bool follows_in_lane = lane.last != nothing && lane.last == before;
+    row.stream = lane.stream;
+    lane.last = index;
+    if (before != nothing) {
+      const Time lag = queue_lag(op, before);
+      if (follows_in_lane) {
+        row.queue_lag = lag;
+      } else if (rows_[before] != none) {
+        need(rows_[before], lag);
+      }
+    }
+    add_launch(op, before);
+    for (const auto& edge : edges_of(index)) {
+      if (rows_[edge.from] == none) {
+        ++result_.dropped_edges;
+        continue;
+      }
+      need(rows_[edge.from], picoseconds(graph_.lags.event()));
+    }
+    describe(index, row);
+    rows_[index] = program_.add(row, needs_, {}, used_lags());
+  }
+
+  // Operations that no call launched keep their recorded distance to what came before, unless the queue explains it.
+  Time queue_lag(const DeviceOp& op, std::uint32_t before) const {
+    const auto& first = capture_.device_ops[before];
+    const Nanoseconds usual = graph_.lags.queue(first, op);
+    const Nanoseconds gap = op.start - first.end();
+    if (op.launch == nothing && gap > 6 * std::max<Nanoseconds>(usual, 1000)) return picoseconds(gap);
+    return picoseconds(usual);
+  }
+
+  void add_launch(const DeviceOp& op, std::uint32_t before) {
+    const std::uint32_t step = launching_step(op);
+    if (step != nothing && step_rows_[step].think != none) {
+      const Nanoseconds latency = retiming_.launch_latency.value_or(graph_.lags.launch(capture_, op));
+      need(step_rows_[step].think, picoseconds(latency));
+    } else if (before == nothing) {
+      need(start_, picoseconds(op.start - begins_));
+    }
+  }
+
+  // Streams run in order; operations that overlap their neighbours stand on lanes of their own.
+  Lane& lane_for(const DeviceOp& op, std::uint32_t before) {
+    auto& lanes = lanes_[op.stream];
+    for (auto& lane : lanes) {
+      if (lane.last == before && before != nothing) return lane;
+    }
+    for (auto& lane : lanes) {
+      if (capture_.device_ops[lane.last].end() <= op.start + near_) return lane;
+    }
+    const auto& stream = capture_.streams[op.stream];
+    std::string name = stream.name.starts_with("stream") ? stream.name : "stream " + stream.name;
+    if (!lanes.empty()) name += " #" + std::to_string(lanes.size() + 1);
+    const StreamKind kind = op.op_class == OpClass::communication ? StreamKind::communication : StreamKind::compute;
+    lanes.push_back({program_.add_stream({role_, kind, std::move(name)}), nothing});
+    return lanes.back();
+  }
+
+  void describe(std::uint32_t index, Operation& row) {
+    const auto& op = capture_.device_ops[index];
+    row.name = program_.add_name(capture_.texts[op.name]);
+    row.duration = picoseconds(duration(index));
+    if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
+      row.kind = OperationKind::collective;
+      row.cause = communication_cause(group_of(op));
+      row.meeting = meeting_of(index);
+    } else if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) {
+      row.kind = OperationKind::copy;
+      row.cause = Cause::copy;
+    } else if (op.kind == DeviceOpKind::sync) {
+      row.kind = OperationKind::think;
+      row.cause = Cause::idle;
+    } else {
+      row.kind = OperationKind::compute;
+      row.cause = compute_cause(op.op_class);
+    }
+  }
+
+  std::string_view group_of(const DeviceOp& op) const {
+    if (op.collective == nothing || capture_.collectives[op.collective].group == nothing) return {};
+    return capture_.groups[capture_.collectives[op.collective].group].description;
+  }
+
+  MeetingId meeting_of(std::uint32_t op) {
+    const std::uint32_t matched = matching_.of_op[index_][op];
+    if (matched == nothing) return program_.add_recorded_meeting(picoseconds(duration(op)), 1);
+    auto& meeting = meetings_[matched];
+    if (meeting != none) return meeting;
+    const auto& collective = matching_.collectives[matched];
+    const auto parties = static_cast<std::uint32_t>(collective.members.size());
+    if (matched < retiming_.collectives.size() && retiming_.collectives[matched]) {
+      meeting = program_.add_meeting(program_.add_call(retiming_.collectives[matched]->call), parties);
+    } else {
+      Nanoseconds transfer = std::numeric_limits<Nanoseconds>::max();
+      for (const auto& member : collective.members) transfer = std::min(transfer, member_duration(member));
+      meeting = program_.add_recorded_meeting(picoseconds(transfer), parties);
+    }
+    return meeting;
+  }
+
+  Nanoseconds member_duration(const CollectiveMember& member) const {
+    if (!retiming_.durations.empty()) return retiming_.durations[member.capture][member.op];
+    return matching_.collectives[matching_.of_op[member.capture][member.op]].transfer;
+  }
+
+  CapturedProgram& result_;
+  Program& program_;
+  const Capture& capture_;
+  const CaptureGraph& graph_;
+  const Matching& matching_;
+  const Retiming& retiming_;
+  std::vector<MeetingId>& meetings_;
+  std::uint32_t index_;
+  Nanoseconds near_;
+  std::vector<RowId>& rows_;
+  Nanoseconds origin_ = 0;
+  Nanoseconds begins_ = 0;  // the capture's first event
+  RoleId role_ = 0;
+  RowId start_ = none;
+  NameId think_name_ = none;
+  std::vector<StreamId> threads_;
+  std::vector<bool> thread_begun_;
+  std::vector<std::vector<Lane>> lanes_;
+  std::vector<StepRows> step_rows_;
+  std::vector<State> op_state_;
+  std::vector<State> step_state_;
+  std::vector<std::uint32_t> first_edge_;
+  std::vector<Item> stack_;
+  static constexpr int deepest = 64;
+  int depth_ = 0;
+  std::vector<RowId> needs_;
+  std::vector<Time> lags_;
+};
+
+bool has_word(std::string_view lower, std::string_view word) {
+  for (std::size_t at = lower.find(word); at != std::string_view::npos; at = lower.find(word, at + 1)) {
+    const bool begins = at == 0 || std::isalpha(static_cast<unsigned char>(lower[at - 1])) == 0;
+    const std::size_t end = at + word.size();
+    if (begins && (end == lower.size() || std::isalpha(static_cast<unsigned char>(lower[end])) == 0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Cause communication_cause(std::string_view group_description) {
+  const std::string lower = to_lower(group_description);
+  struct Word {
+    std::string_view word;
+    Cause cause;
+  };
+  // Expert groups name data and tensor as well: they come first.
+  constexpr std::array words = {
+      Word{"expert", Cause::exposed_ep}, Word{"ep", Cause::exposed_ep},      Word{"pipeline", Cause::exposed_pp},
+      Word{"pp", Cause::exposed_pp},     Word{"context", Cause::exposed_cp}, Word{"cp", Cause::exposed_cp},
+      Word{"tensor", Cause::exposed_tp}, Word{"tp", Cause::exposed_tp},      Word{"model", Cause::exposed_tp},
+      Word{"data", Cause::exposed_dp},   Word{"dp", Cause::exposed_dp},      Word{"fsdp", Cause::exposed_dp},
+      Word{"ddp", Cause::exposed_dp},
+  };
+  for (const auto& [word, cause] : words) {
+    if (has_word(lower, word)) return cause;
+  }
+  return Cause::exposed_other;
+}
+
+CapturedProgram make_program(const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,
+                             const Matching& matching, const Retiming& retiming) {
+  WARPLOOM_CHECK(captures.size() == graphs.size(), "{} graphs for {} captures", graphs.size(), captures.size());
+  CapturedProgram result;
+  result.row_of_op.resize(captures.size());
+  // One clock: the earliest of all that happened is the program's zero.
+  Nanoseconds zero = std::numeric_limits<Nanoseconds>::max();
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    for (const auto& op : captures[i].device_ops) zero = std::min(zero, op.start - matching.clock_offset[i]);
+    for (const auto& call : captures[i].calls) zero = std::min(zero, call.start - matching.clock_offset[i]);
+  }
+  if (zero == std::numeric_limits<Nanoseconds>::max()) zero = 0;
+  for (const auto& group : retiming.groups) result.program.add_group(group);
+  std::vector<MeetingId> meetings(matching.collectives.size(), none);
+  for (std::uint32_t i = 0; i < captures.size(); ++i) {
+    result.origin.push_back(zero + matching.clock_offset[i]);
+    RankRows(result, captures, graphs, matching, retiming, meetings, i).run(result.origin.back());
+  }
+  return result;
+}
+
+}  // namespace warploom

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A captured run as a program: durations as recorded, starts from what waited for what.
+//
+// One role a capture, one stream a lane of a device stream and a thread. Threads' rows are `think` rows: the time to
+// the next call that matters, then, where that call blocks, what it takes after its waits. An operation waits for its
+// launch (and the launch latency), for the one before it on its stream (and the queue's gap) and for its events. What
+// nothing explains keeps its recorded distance (EdgeCounts::timed_gaps). A collective of several ranks is a meeting
+// that takes what its last member needed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/work/program.hpp"
+#include "traces/capture.hpp"
+#include "traces/dependencies.hpp"
+#include "traces/matching.hpp"
+
+namespace warploom {
+
+// A call that the target's network performs, in place of a recorded duration.
+struct PlannedCall {
+  Call call;  // its group is one of `groups`
+};
+
+// What differs from the capture; empty vectors: nothing.
+struct Retiming {
+  std::vector<std::vector<Nanoseconds>> durations;      // by capture and operation
+  std::vector<std::optional<PlannedCall>> collectives;  // by matched collective
+  std::vector<Group> groups;
+  double think_scale = 1.0;                   // of the hosts' think times
+  std::optional<Nanoseconds> launch_latency;  // instead of the capture's own
+};
+
+struct CapturedProgram {
+  Program program;
+  std::vector<std::vector<RowId>> row_of_op;  // by capture and operation
+  std::vector<Nanoseconds> origin;            // by capture: its own time that the program's zero stands for
+  std::int64_t dropped_edges = 0;             // that led back in time
+};
+
+CapturedProgram make_program(const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,
+                             const Matching& matching, const Retiming& retiming = {});
+
+// Exposed communication by the group's description: "TENSOR_MODEL_PARALLEL_GROUP", "dp", "mesh_tp"...
+Cause communication_cause(std::string_view group_description);
+
+}  // namespace warploom

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading, joining, matching and the unchanged replay, one after another.
+#include "traces/captured_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/core/errors.hpp"
+
+namespace warploom {
+
+namespace {
+
+// Two captures of one rank and of the same process are one run read twice; a later capture of it would be another run.
+void refuse_repeated_ranks(const std::vector<Capture>& captures) {
+  std::map<std::int64_t, const Capture*> by_rank;
+  for (const auto& capture : captures) {
+    if (!capture.rank) continue;
+    const auto [place, is_new] = by_rank.emplace(*capture.rank, &capture);
+    if (is_new) continue;
+    throw UserError(
+        fmt::format("rank {} is captured twice: {} and {}", *capture.rank, place->second->file, capture.file),
+        "give the files of one run and one window; a folder of several needs its files named one by one");
+  }
+}
+
+Nanoseconds arrival(const CapturedRun& run, const CollectiveMember& member) {
+  return run.captures[member.capture].device_ops[member.op].start - run.matching.clock_offset[member.capture];
+}
+
+}  // namespace
+
+CapturedRun understand(std::span<const std::string> paths, const ReadOptions& options,
+                       const InferenceOptions& inference) {
+  CapturedRun run;
+  ReadTraces read = read_traces(paths, options);
+  run.captures = std::move(read.captures);
+  run.skipped = std::move(read.skipped);
+  refuse_repeated_ranks(run.captures);
+  for (const auto& capture : run.captures) {
+    run.repairs.add(capture.repairs);
+    run.graphs.push_back(find_dependencies(capture, inference));
+    const auto& counts = run.graphs.back().counts;
+    run.edges.recorded += counts.recorded;
+    run.edges.ordered += counts.ordered;
+    run.edges.inferred += counts.inferred;
+    run.edges.contradicted += counts.contradicted;
+    run.edges.timed_gaps += counts.timed_gaps;
+  }
+  run.matching = match_collectives(run.captures);
+  run.captured = make_program(run.captures, run.graphs, run.matching);
+  run.timeline = play_as_captured(run.captured.program);
+  run.self = compare_with_capture(run.captures, run.captured, run.timeline);
+  return run;
+}
+
+std::vector<Straggler> find_stragglers(const CapturedRun& run) {
+  std::vector<Straggler> stragglers(run.captures.size());
+  for (std::uint32_t i = 0; i < stragglers.size(); ++i) stragglers[i].capture = i;
+  for (const auto& collective : run.matching.collectives) {
+    const CollectiveMember* last = &collective.members.front();
+    for (const auto& member : collective.members) {
+      if (arrival(run, member) > arrival(run, *last)) last = &member;
+    }
+    ++stragglers[last->capture].last;
+    for (const auto& member : collective.members) {
+      const Nanoseconds waited = arrival(run, *last) - arrival(run, member);
+      stragglers[last->capture].others_waited += waited;
+      stragglers[member.capture].waited += waited;
+    }
+  }
+  if (run.matching.collectives.empty()) return {};
+  std::stable_sort(stragglers.begin(), stragglers.end(),
+                   [](const Straggler& a, const Straggler& b) { return a.others_waited > b.others_waited; });
+  return stragglers;
+}
+
+}  // namespace warploom

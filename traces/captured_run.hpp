@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures of one run, read and understood: what every command about traces begins with.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "traces/captured_program.hpp"
+#include "traces/metrics.hpp"
+#include "traces/readers.hpp"
+#include "traces/self_replay.hpp"
+
+namespace warploom {
+
+struct CapturedRun {
+  std::vector<Capture> captures;
+  std::vector<std::string> skipped;  // files that are no traces
+  std::vector<CaptureGraph> graphs;
+  Matching matching;
+  CapturedProgram captured;
+  Timeline timeline;  // of the unchanged replay
+  SelfReplay self;
+  Repairs repairs;   // of all stages
+  EdgeCounts edges;  // of all captures
+};
+
+// Which rank kept the others waiting.
+struct Straggler {
+  std::uint32_t capture = 0;
+  std::int64_t last = 0;          // collectives to which it came last
+  Nanoseconds others_waited = 0;  // for it, over all of them: from the arrival of each to its own
+  Nanoseconds waited = 0;         // itself for others
+};
+
+// Throws UserError for what cannot be read and for ranks that appear twice.
+CapturedRun understand(std::span<const std::string> paths, const ReadOptions& options = {},
+                       const InferenceOptions& inference = {});
+
+// By how long others waited, the worst first; empty without matched collectives.
+std::vector<Straggler> find_stragglers(const CapturedRun& run);
+
+}  // namespace warploom

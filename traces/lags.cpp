@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch latencies and queue gaps, by order statistics of the capture's own times.
+#include "traces/lags.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "traces/dependencies.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::min();
+constexpr std::size_t enough = 8;  // samples for a figure of their own
+
+std::size_t index(DeviceOpKind kind) { return static_cast<std::size_t>(kind); }
+std::uint64_t call_key(TextId call, DeviceOpKind kind) { return std::uint64_t{call} << 8U | index(kind); }
+
+Nanoseconds lower_quartile(std::vector<Nanoseconds>& values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+// Of what is no wait.
+Nanoseconds mean_gap(std::vector<Nanoseconds>& gaps) {
+  const auto half = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), half, gaps.end());
+  const Nanoseconds cut = std::max<Nanoseconds>(6 * *half, 5000);
+  Nanoseconds sum = 0;
+  Nanoseconds count = 0;
+  for (const Nanoseconds gap : gaps) {
+    if (gap > cut) continue;
+    sum += gap;
+    ++count;
+  }
+  return sum / count;  // the median itself is below the cut
+}
+
+// A copy from pageable memory is staged by its call: its delay says nothing of others.
+bool is_staged(const Capture& capture, const DeviceOp& op) {
+  return op.kind == DeviceOpKind::copy && capture.texts[op.name].find("Pageable ->") != std::string_view::npos;
+}
+
+}  // namespace
+
+LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before, std::span<const OpEdge> edges_by_to) {
+  const auto& ops = capture.device_ops;
+  std::vector<Nanoseconds> events_at(ops.size(), never);  // the last that an event made it wait for
+  for (const auto& edge : edges_by_to) events_at[edge.to] = std::max(events_at[edge.to], ops[edge.from].end());
+  std::vector<Nanoseconds> free_at = events_at;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (before[i] != nothing) free_at[i] = std::max(free_at[i], ops[before[i]].end());
+  }
+  measure_launches(capture, free_at);
+  measure_queues(capture, before, events_at);
+  measure_events(capture, before, events_at);
+}
+
+void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at) {
+  std::map<std::uint64_t, std::vector<Nanoseconds>> by_call;
+  std::array<std::vector<Nanoseconds>, kinds> by_kind;
+  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (op.launch == nothing || is_staged(capture, op)) continue;
+    const auto& call = capture.calls[op.launch];
+    if (free_at[i] > call.start || op.start < call.start) continue;
+    by_call[call_key(call.name, op.kind)].push_back(op.start - call.start);
+    by_kind[index(op.kind)].push_back(op.start - call.start);
+  }
+  auto& kernels = by_kind[index(DeviceOpKind::kernel)];
+  launch_is_default_ = kernels.empty();
+  if (!kernels.empty()) launch_of_kind_.fill(lower_quartile(kernels));
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (!by_kind[kind].empty()) launch_of_kind_[kind] = lower_quartile(by_kind[kind]);
+  }
+  for (auto& [key, delays] : by_call) {
+    if (delays.size() >= enough) launch_of_call_[key] = lower_quartile(delays);
+  }
+}
+
+void LagModel::measure_queues(const Capture& capture, std::span<const std::uint32_t> before,
+                              std::span<const Nanoseconds> events_at) {
+  std::array<std::array<std::vector<Nanoseconds>, kinds>, kinds> gaps;
+  std::vector<Nanoseconds> all;
+  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (before[i] == nothing || op.launch == nothing) continue;
+    const auto& first = capture.device_ops[before[i]];
+    const bool was_queued = capture.calls[op.launch].start + 3 * launch(capture, op) < first.end();
+    const bool by_event = events_at[i] != never && events_at[i] + 5000 >= first.end();
+    if (!was_queued || by_event || op.start < first.end()) continue;
+    gaps[index(first.kind)][index(op.kind)].push_back(op.start - first.end());
+    all.push_back(op.start - first.end());
+  }
+  if (!all.empty()) queue_all_ = mean_gap(all);
+  for (std::size_t a = 0; a < kinds; ++a) {
+    for (std::size_t b = 0; b < kinds; ++b) {
+      queue_[a][b] = gaps[a][b].size() >= enough ? mean_gap(gaps[a][b]) : queue_all_;
+    }
+  }
+}
+
+void LagModel::measure_events(const Capture& capture, std::span<const std::uint32_t> before,
+                              std::span<const Nanoseconds> events_at) {
+  std::vector<Nanoseconds> lags;
+  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (events_at[i] == never || op.launch == nothing || events_at[i] > op.start) continue;
+    const bool was_launched = capture.calls[op.launch].start + 3 * launch(capture, op) < events_at[i];
+    const bool was_free = before[i] == nothing || capture.device_ops[before[i]].end() + 5000 < events_at[i];
+    if (was_launched && was_free) lags.push_back(op.start - events_at[i]);
+  }
+  if (lags.size() >= enough) event_ = lower_quartile(lags);
+}
+
+Nanoseconds LagModel::launch(const Capture& capture, const DeviceOp& op) const {
+  if (op.launch == nothing) return 0;
+  const auto& call = capture.calls[op.launch];
+  if (is_staged(capture, op)) return std::max<Nanoseconds>(0, op.start - call.start);
+  const auto place = launch_of_call_.find(call_key(call.name, op.kind));
+  return place != launch_of_call_.end() ? place->second : launch_of_kind_[index(op.kind)];
+}
+
+Nanoseconds LagModel::queue(const DeviceOp& before, const DeviceOp& op) const {
+  return queue_[index(before.kind)][index(op.kind)];
+}
+
+}  // namespace warploom

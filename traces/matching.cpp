@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists by group and rank, walked in step; clocks by the medians of their ends.
+#include "traces/matching.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "sim/core/text.hpp"
+
+namespace warploom {
+
+namespace {
+
+constexpr std::size_t most_mismatches = 20;
+
+const CollectiveRecord* record_of(const Capture& capture, const DeviceOp& op) {
+  if (op.collective != nothing) return &capture.collectives[op.collective];
+  if (op.host_op != nothing && capture.host_ops[op.host_op].collective != nothing) {
+    return &capture.collectives[capture.host_ops[op.host_op].collective];
+  }
+  return nullptr;
+}
+
+// "ncclDevKernel_AllReduce_Sum_f16_RING_LL(...)" -> "nccldevkernel_allreduce": ranks may have been compiled differently
+// in what follows.
+std::string operation_name(const Capture& capture, const DeviceOp& op) {
+  const CollectiveRecord* record = record_of(capture, op);
+  std::string name = to_lower(capture.texts[record != nullptr && record->name != nothing ? record->name : op.name]);
+  return name.substr(0, name.find_first_of("(<"));
+}
+
+bool synchronises(const std::string& name) {
+  for (const char* part : {"broadcast", "send", "recv", "reduce_kernel", "gather_into", "scatter_from"}) {
+    if (name.find(part) != std::string::npos) return name.find("sendrecv") != std::string::npos;
+  }
+  return name.find("reduce") != std::string::npos || name.find("gather") != std::string::npos ||
+         name.find("all") != std::string::npos || name.find("barrier") != std::string::npos;
+}
+
+// The operations of one group on one rank, in order.
+struct Member {
+  std::uint32_t capture = 0;
+  std::vector<std::uint32_t> ops;
+};
+struct GroupOps {
+  std::string text;       // for messages
+  std::int64_t size = 0;  // 0: not known
+  std::vector<Member> members;
+};
+
+class Matcher {
+ public:
+  explicit Matcher(const std::vector<Capture>& captures) : captures_(captures) {
+    for (const auto& capture : captures_) result_.of_op.emplace_back(capture.device_ops.size(), nothing);
+  }
+
+  Matching run() {
+    for (std::uint32_t i = 0; i < captures_.size(); ++i) collect(i);
+    for (auto& [key, group] : groups_) match(group);
+    auto& found = result_.collectives;
+    const auto start = [&](const MatchedCollective& collective) {
+      const auto& first = collective.members.front();
+      return std::tuple(captures_[first.capture].device_ops[first.op].start, first.capture, first.op);
+    };
+    std::sort(found.begin(), found.end(),
+              [&](const MatchedCollective& a, const MatchedCollective& b) { return start(a) < start(b); });
+    for (std::uint32_t i = 0; i < found.size(); ++i) {
+      for (const auto& member : found[i].members) result_.of_op[member.capture][member.op] = i;
+    }
+    align_clocks();
+    return std::move(result_);
+  }
+
+ private:
+  std::string key_of(const Capture& capture, const DeviceOp& op, std::map<std::uint32_t, std::size_t>& streams,
+                     std::int64_t& size) {
+    const CollectiveRecord* record = record_of(capture, op);
+    if (record != nullptr && record->source >= 0 && record->target >= 0) {
+      size = 2;
+      return fmt::format("{} to {}", record->source, record->target);
+    }
+    if (record != nullptr && record->group != nothing) {
+      const auto& group = capture.groups[record->group];
+      size = group.size;
+      if (!group.ranks.empty()) return fmt::format("ranks {} {}", fmt::join(group.ranks, ","), group.description);
+      if (group.size == capture.world_size.value_or(-1)) return "the world";
+      return fmt::format("{} of {}", group.name, group.size);
+    }
+    size = capture.world_size.value_or(static_cast<std::int64_t>(captures_.size()));
+    return fmt::format("communication stream {}", streams.try_emplace(op.stream, streams.size()).first->second);
+  }
+
+  void collect(std::uint32_t index) {
+    const auto& capture = captures_[index];
+    std::map<std::uint32_t, std::size_t> streams;
+    for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
+      const auto& op = capture.device_ops[i];
+      if (op.op_class != OpClass::communication || op.kind != DeviceOpKind::kernel) continue;
+      std::int64_t size = 0;
+      const std::string key = key_of(capture, op, streams, size);
+      auto& group = groups_[key];
+      group.text = key;
+      group.size = std::max(group.size, size);
+      if (group.members.empty() || group.members.back().capture != index) group.members.push_back({index, {}});
+      group.members.back().ops.push_back(i);
+    }
+  }
+
+  std::int64_t sequence(const Member& member, std::size_t place) const {
+    const auto& capture = captures_[member.capture];
+    const CollectiveRecord* record = record_of(capture, capture.device_ops[member.ops[place]]);
+    return record == nullptr ? -1 : record->sequence;
+  }
+
+  void match(GroupOps& group) {
+    std::int64_t all = 0;
+    for (const auto& member : group.members) all += static_cast<std::int64_t>(member.ops.size());
+    if (group.members.size() < 2) {
+      result_.unmatched += all;
+      return;
+    }
+    std::vector<std::size_t> place(group.members.size(), 0);
+    std::int64_t matched = 0;
+    while (true) {
+      skip_to_common_sequence(group, place);
+      if (!can_match(group, place)) break;
+      MatchedCollective collective;
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        const auto& member = group.members[i];
+        const std::uint32_t op = member.ops[place[i]++];
+        const Nanoseconds duration = captures_[member.capture].device_ops[op].duration;
+        collective.transfer = i == 0 ? duration : std::min(collective.transfer, duration);
+        collective.members.push_back({member.capture, op});
+      }
+      const auto& first = captures_[group.members[0].capture];
+      collective.synchronises = synchronises(operation_name(first, first.device_ops[collective.members[0].op]));
+      collective.is_complete = static_cast<std::int64_t>(group.members.size()) == group.size;
+      matched += static_cast<std::int64_t>(collective.members.size());
+      result_.collectives.push_back(std::move(collective));
+    }
+    result_.unmatched += all - matched;
+  }
+
+  // Where all have sequence numbers, those that lack the number of the farthest are passed over.
+  void skip_to_common_sequence(const GroupOps& group, std::vector<std::size_t>& place) const {
+    while (true) {
+      std::int64_t farthest = -1;
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        if (place[i] >= group.members[i].ops.size()) return;
+        const std::int64_t number = sequence(group.members[i], place[i]);
+        if (number < 0) return;
+        farthest = std::max(farthest, number);
+      }
+      bool moved = false;
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        while (place[i] < group.members[i].ops.size() && sequence(group.members[i], place[i]) < farthest) {
+          ++place[i];
+          moved = true;
+        }
+      }
+      if (!moved) return;
+    }
+  }
+
+  bool can_match(const GroupOps& group, const std::vector<std::size_t>& place) {
+    std::string name;
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      const auto& member = group.members[i];
+      if (place[i] >= member.ops.size()) {
+        ++ended;
+        continue;
+      }
+      const auto& capture = captures_[member.capture];
+      const std::string own = operation_name(capture, capture.device_ops[member.ops[place[i]]]);
+      if (name.empty()) name = own;
+      if (own == name) continue;
+      note(fmt::format("group `{}`, operation {}: {} calls `{}`, {} calls `{}`", group.text, place[i],
+                       name_of(group.members[0].capture), name, name_of(member.capture), own));
+      return false;
+    }
+    if (ended > 0 && ended < group.members.size()) {
+      for (std::size_t i = 0; i < group.members.size(); ++i) {
+        if (place[i] < group.members[i].ops.size()) continue;
+        note(fmt::format("group `{}`: {} has {} operations, others go on with `{}`", group.text,
+                         name_of(group.members[i].capture), place[i], name));
+        break;
+      }
+    }
+    return ended == 0;
+  }
+
+  std::string name_of(std::uint32_t capture) const {
+    const auto& rank = captures_[capture].rank;
+    return rank ? fmt::format("rank {}", *rank) : captures_[capture].file;
+  }
+  void note(std::string text) {
+    if (result_.mismatches.size() < most_mismatches) result_.mismatches.push_back(std::move(text));
+  }
+
+  Nanoseconds end_of(const CollectiveMember& member) const {
+    return captures_[member.capture].device_ops[member.op].end() - result_.clock_offset[member.capture];
+  }
+
+  static Nanoseconds median(std::vector<Nanoseconds>& values) {
+    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    return *half;
+  }
+
+  // Each clock moves by the median distance of its ends from those of its peers, until none moves.
+  void align_clocks() {
+    result_.clock_offset.assign(captures_.size(), 0);
+    Nanoseconds first_base = 0;
+    for (std::size_t i = 0; i < captures_.size(); ++i) {
+      if (i == 0) first_base = captures_[i].base_time.value_or(0);
+      result_.clock_offset[i] = first_base - captures_[i].base_time.value_or(first_base);
+    }
+    constexpr int rounds = 8;
+    for (int round = 0; round <= rounds; ++round) {
+      std::vector<std::vector<Nanoseconds>> distances(captures_.size());
+      std::vector<Nanoseconds> all;
+      for (const auto& collective : result_.collectives) {
+        if (!collective.synchronises) continue;
+        std::vector<Nanoseconds> ends;
+        for (const auto& member : collective.members) ends.push_back(end_of(member));
+        const Nanoseconds middle = median(ends);
+        for (const auto& member : collective.members) {
+          distances[member.capture].push_back(end_of(member) - middle);
+          all.push_back(std::abs(end_of(member) - middle));
+        }
+      }
+      result_.clock_residual = all.empty() ? 0 : median(all);
+      if (round == rounds) return;
+      bool moved = false;
+      for (std::size_t i = 0; i < captures_.size(); ++i) {
+        const Nanoseconds shift = distances[i].empty() ? 0 : median(distances[i]);
+        result_.clock_offset[i] += shift;
+        moved = moved || shift != 0;
+      }
+      if (!moved) return;
+    }
+  }
+
+  const std::vector<Capture>& captures_;
+  std::map<std::string, GroupOps> groups_;
+  Matching result_;
+};
+
+}  // namespace
+
+Matching match_collectives(const std::vector<Capture>& captures) { return Matcher(captures).run(); }
+
+}  // namespace warploom

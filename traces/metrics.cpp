@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass by kind of work, one by stream, one by step.
+#include "traces/metrics.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+namespace warploom {
+
+namespace {
+
+constexpr Nanoseconds queued_gap = 1000;  // between two kernels that were both launched: 1.0 to 3.0 us on CUDA devices
+
+std::size_t index(WorkKind kind) { return static_cast<std::size_t>(kind); }
+
+std::array<IntervalSet, 3> sets_by_kind(std::span<const DeviceOp> ops) {
+  std::array<std::vector<Interval>, 3> lists;
+  for (const auto& op : ops) {
+    if (is_work(op)) lists[index(work_kind(op))].push_back({op.start, op.end()});
+  }
+  return {IntervalSet(std::move(lists[0])), IntervalSet(std::move(lists[1])), IntervalSet(std::move(lists[2]))};
+}
+
+WindowMetrics within(const std::array<IntervalSet, 3>& sets, std::span<const DeviceOp> ops, Interval window) {
+  WindowMetrics metrics;
+  metrics.window = window;
+  const IntervalSet compute = sets[0].clipped(window);
+  const IntervalSet communication = sets[1].clipped(window);
+  const IntervalSet memory = sets[2].clipped(window);
+  const IntervalSet work = unite(compute, memory);
+  metrics.unions = {compute.length(), communication.length(), memory.length()};
+  metrics.busy = unite(work, communication).length();
+  metrics.overlap = common(communication, compute);
+  metrics.exposed_to_compute = communication.length() - metrics.overlap;
+  metrics.exposed_to_any = communication.length() - common(communication, work);
+  for (const auto& op : ops) {
+    if (is_work(op) && op.start < window.end && op.end() > window.begin) ++metrics.count[index(work_kind(op))];
+  }
+  return metrics;
+}
+
+std::optional<Interval> span_of_work(std::span<const DeviceOp> ops) {
+  std::optional<Interval> span;
+  for (const auto& op : ops) {
+    if (!is_work(op)) continue;
+    if (!span) span = Interval{op.start, op.end()};
+    span->begin = std::min(span->begin, op.start);
+    span->end = std::max(span->end, op.end());
+  }
+  return span;
+}
+
+std::vector<StreamMetrics> measure_streams(const Capture& capture, IdleMetrics& idle) {
+  std::vector<std::vector<const DeviceOp*>> by_stream(capture.streams.size());
+  for (const auto& op : capture.device_ops) {
+    if (is_work(op)) by_stream[op.stream].push_back(&op);
+  }
+  std::vector<StreamMetrics> streams;
+  for (std::size_t i = 0; i < by_stream.size(); ++i) {
+    if (by_stream[i].empty()) continue;
+    StreamMetrics stream;
+    stream.device = capture.streams[i].device;
+    stream.stream = capture.streams[i].name;
+    stream.span = {by_stream[i].front()->start, by_stream[i].front()->end()};
+    std::vector<Interval> intervals;
+    for (const DeviceOp* op : by_stream[i]) {
+      ++stream.count[index(work_kind(*op))];
+      stream.sum += op->duration;
+      intervals.push_back({op->start, op->end()});
+      if (op != by_stream[i].front()) {
+        const Nanoseconds gap = op->start - stream.span.end;
+        if (gap < 0) {
+          ++stream.overlaps;
+          stream.largest_overlap = std::max(stream.largest_overlap, -gap);
+        } else if (op->launch != nothing && capture.calls[op->launch].start > stream.span.end) {
+          idle.host += gap;
+        } else {
+          (gap <= queued_gap ? idle.kernel : idle.other) += gap;
+        }
+      }
+      stream.span.end = std::max(stream.span.end, op->end());
+    }
+    stream.united = IntervalSet(std::move(intervals)).length();
+    streams.push_back(std::move(stream));
+  }
+  return streams;
+}
+
+LaunchedMetrics measure_launched(const Capture& capture, Interval step) {
+  LaunchedMetrics launched;
+  std::vector<Interval> intervals;
+  for (const auto& op : capture.device_ops) {
+    if (!is_work(op) || op.launch == nothing) continue;
+    const Nanoseconds at = capture.calls[op.launch].start;
+    if (at < step.begin || at >= step.end) continue;
+    const std::size_t kind = index(work_kind(op));
+    if (intervals.empty()) launched.span = {op.start, op.end()};
+    launched.span.begin = std::min(launched.span.begin, op.start);
+    launched.span.end = std::max(launched.span.end, op.end());
+    ++launched.count[kind];
+    launched.sums[kind] += op.duration;
+    intervals.push_back({op.start, op.end()});
+  }
+  launched.busy = IntervalSet(std::move(intervals)).length();
+  return launched;
+}
+
+std::vector<KernelSum> sum_kernels(const Capture& capture, bool communication_only) {
+  std::unordered_map<TextId, KernelSum> sums;
+  for (const auto& op : capture.device_ops) {
+    if (!is_work(op) || (communication_only && op.op_class != OpClass::communication)) continue;
+    auto& sum = sums[op.name];
+    sum.name = op.name;
+    ++sum.count;
+    sum.sum += op.duration;
+  }
+  std::vector<KernelSum> list;
+  list.reserve(sums.size());
+  for (const auto& [name, sum] : sums) list.push_back(sum);
+  std::sort(list.begin(), list.end(), [&](const KernelSum& a, const KernelSum& b) {
+    return a.sum != b.sum ? a.sum > b.sum : capture.texts[a.name] < capture.texts[b.name];
+  });
+  return list;
+}
+
+Delay measure_delay(const Capture& capture) {
+  std::vector<Nanoseconds> delays;
+  for (const auto& op : capture.device_ops) {
+    if (is_work(op) && op.launch != nothing) delays.push_back(op.start - capture.calls[op.launch].start);
+  }
+  Delay delay;
+  if (delays.empty()) return delay;
+  std::sort(delays.begin(), delays.end());
+  const std::size_t half = delays.size() / 2;
+  delay.count = static_cast<std::int64_t>(delays.size());
+  delay.least = delays.front();
+  delay.most = delays.back();
+  delay.median = delays.size() % 2 == 1 ? delays[half] : (delays[half - 1] + delays[half]) / 2;
+  delay.negative = std::lower_bound(delays.begin(), delays.end(), 0) - delays.begin();
+  return delay;
+}
+
+Nanoseconds measure_host_span(const Capture& capture) {
+  if (capture.host_span) return capture.host_span->second - capture.host_span->first;
+  std::optional<Interval> span;
+  const auto take = [&span](Nanoseconds start, Nanoseconds end) {
+    if (!span) span = Interval{start, end};
+    span->begin = std::min(span->begin, start);
+    span->end = std::max(span->end, end);
+  };
+  for (const auto& call : capture.calls) take(call.start, call.end());
+  for (const auto& op : capture.host_ops) take(op.start, op.end());
+  for (const auto& annotation : capture.annotations) {
+    if (annotation.thread != nothing) take(annotation.start, annotation.start + annotation.duration);
+  }
+  return span ? span->length() : 0;
+}
+
+}  // namespace
+
+bool is_work(const DeviceOp& op) { return op.kind != DeviceOpKind::sync && op.kind != DeviceOpKind::graph; }
+
+WorkKind work_kind(const DeviceOp& op) {
+  if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) return WorkKind::memory;
+  return op.op_class == OpClass::communication ? WorkKind::communication : WorkKind::compute;
+}
+
+WindowMetrics window_metrics(std::span<const DeviceOp> ops, Interval window) {
+  return within(sets_by_kind(ops), ops, window);
+}
+
+std::vector<std::pair<Annotation, std::int64_t>> captured_steps(const Capture& capture) {
+  constexpr std::string_view prefix = "ProfilerStep#";
+  std::vector<std::pair<Annotation, std::int64_t>> steps;
+  std::set<std::int64_t> seen;
+  for (const auto& annotation : capture.annotations) {
+    const std::string_view name = capture.texts[annotation.name];
+    if (annotation.thread == nothing || !name.starts_with(prefix)) continue;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size() || !seen.insert(number).second) continue;
+    steps.emplace_back(annotation, number);
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
+  return steps;
+}
+
+CaptureMetrics measure(const Capture& capture) {
+  CaptureMetrics metrics;
+  const std::span<const DeviceOp> ops = capture.device_ops;
+  const auto sets = sets_by_kind(ops);
+  if (const auto span = span_of_work(ops)) metrics.device_span = within(sets, ops, *span);
+  metrics.host_span = measure_host_span(capture);
+  for (const auto& [annotation, number] : captured_steps(capture)) {
+    const Interval window{annotation.start, annotation.start + annotation.duration};
+    metrics.steps.push_back({number, std::string(capture.texts[annotation.name]), within(sets, ops, window),
+                             measure_launched(capture, window)});
+  }
+  metrics.streams = measure_streams(capture, metrics.idle);
+  std::set<std::int64_t> devices;
+  for (const auto& op : ops) {
+    if (!is_work(op)) continue;
+    devices.insert(capture.streams[op.stream].device);
+    const std::size_t kind = index(work_kind(op));
+    ++metrics.count[kind];
+    metrics.sums[kind] += op.duration;
+    metrics.sum_by_class[static_cast<std::size_t>(op.op_class)] += op.duration;
+    ++metrics.count_by_op_kind[op.kind == DeviceOpKind::copy   ? "memcpy"
+                               : op.kind == DeviceOpKind::fill ? "memset"
+                                                               : "kernel"];
+    if (op.duration == 0) ++metrics.zero_durations;
+  }
+  metrics.devices.assign(devices.begin(), devices.end());
+  metrics.kernels = sum_kernels(capture, false);
+  metrics.communication = sum_kernels(capture, true);
+  metrics.links = count_links(capture);
+  metrics.launch_delay = measure_delay(capture);
+  return metrics;
+}
+
+}  // namespace warploom
