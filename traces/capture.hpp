@@ -210,9 +210,10 @@ struct CapturedDevice {
 };
 
 struct Capture {
-  std::string file;    // as given, archive members as "a.tar.gz!member"
-  std::string format;  // the reader's name: "kineto", "nsight", ...
-  std::optional<std::int64_t> rank;
+  std::string file;                          // as given, archive members as "a.tar.gz!member"
+  std::string format;                        // the reader's name: "kineto", "nsight", ...
+  std::optional<std::int64_t> rank;          // as the file says
+  std::optional<std::int64_t> rank_in_name;  // of the file, where it says none itself and the names tell files apart
   std::optional<std::int64_t> world_size;
   std::optional<Nanoseconds> base_time;  // to be added to every time for the epoch's
   Nanoseconds resolution = 1;            // 1000: times are whole microseconds
@@ -239,5 +240,9 @@ struct Capture {
   StringTable texts;
   Repairs repairs;
 };
+
+inline std::optional<std::int64_t> known_rank(const Capture& capture) {
+  return capture.rank ? capture.rank : capture.rank_in_name;
+}
 
 }  // namespace warploom

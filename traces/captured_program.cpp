@@ -94,7 +94,7 @@ class RankRows {
 
   void add_streams() {
     Role role;
-    role.name = capture_.rank ? "rank " + std::to_string(*capture_.rank) : capture_.file;
+    role.name = known_rank(capture_) ? "rank " + std::to_string(*known_rank(capture_)) : capture_.file;
     role.ranks = {RankBox{index_, {}}};
     role_ = program_.add_role(std::move(role));
     const StreamId anchor = program_.add_stream({role_, StreamKind::host, "start"});
@@ -269,13 +269,13 @@ class RankRows {
         need(rows_[before], lag);
       }
     }
-    add_launch(op, before);
+    add_launch(index, before);
     for (const auto& edge : edges_of(index)) {
       if (rows_[edge.from] == none) {
         ++result_.dropped_edges;
         continue;
       }
-      need(rows_[edge.from], picoseconds(graph_.lags.event()));
+      need(rows_[edge.from], picoseconds(graph_.lags.event(op)));
     }
     describe(index, row);
     rows_[index] = program_.add(row, needs_, {}, used_lags());
@@ -290,10 +290,11 @@ class RankRows {
     return picoseconds(usual);
   }
 
-  void add_launch(const DeviceOp& op, std::uint32_t before) {
+  void add_launch(std::uint32_t index, std::uint32_t before) {
+    const auto& op = capture_.device_ops[index];
     const std::uint32_t step = launching_step(op);
     if (step != nothing && step_rows_[step].think != none) {
-      const Nanoseconds latency = retiming_.launch_latency.value_or(graph_.lags.launch(capture_, op));
+      const Nanoseconds latency = retiming_.launch_latency.value_or(graph_.lags.launch(capture_, index));
       need(step_rows_[step].think, picoseconds(latency));
     } else if (before == nothing) {
       need(start_, picoseconds(op.start - begins_));

@@ -17,12 +17,12 @@ namespace {
 void refuse_repeated_ranks(const std::vector<Capture>& captures) {
   std::map<std::int64_t, const Capture*> by_rank;
   for (const auto& capture : captures) {
-    if (!capture.rank) continue;
-    const auto [place, is_new] = by_rank.emplace(*capture.rank, &capture);
+    const auto rank = known_rank(capture);
+    if (!rank) continue;
+    const auto [place, is_new] = by_rank.emplace(*rank, &capture);
     if (is_new) continue;
-    throw UserError(
-        fmt::format("rank {} is captured twice: {} and {}", *capture.rank, place->second->file, capture.file),
-        "give the files of one run and one window; a folder of several needs its files named one by one");
+    throw UserError(fmt::format("rank {} is captured twice: {} and {}", *rank, place->second->file, capture.file),
+                    "give the files of one run and one window; a folder of several needs its files named one by one");
   }
 }
 

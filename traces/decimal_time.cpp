@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Digit by digit, each with its power of ten.
 #include "traces/decimal_time.hpp"
 
 #include <algorithm>

@@ -50,7 +50,7 @@ class EdgeFinder {
       : capture_(capture), order_(order), graph_(graph), near_(tolerance(capture)) {}
 
   void run(bool guess_events) {
-    for (const auto& edge : capture_.device_edges) add(edge.from, edge.to, true);
+    for (const auto& edge : capture_.device_edges) add(edge.from, edge.to, !edge.is_inferred);
     const bool has_records = std::any_of(capture_.syncs.begin(), capture_.syncs.end(),
                                          [](const Sync& sync) { return sync.kind == SyncKind::stream_wait; });
     if (has_records) {

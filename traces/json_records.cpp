@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The window, and the states between records.
 #include "traces/json_records.hpp"
 
 #include <fmt/format.h>

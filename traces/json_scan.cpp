@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SSE2 where there is, plain C++ elsewhere.
 #include "traces/json_scan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Escapes, UTF-8, and a rewriting of what is nearly JSON.
 #include "traces/json_text.hpp"
 
 #include <fmt/format.h>

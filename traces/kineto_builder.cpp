@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each event into its place by phase and category.
 #include "traces/kineto_builder.hpp"
 
 #include <algorithm>
@@ -142,12 +143,21 @@ void KinetoBuilder::take_span(const KinetoEvent& event, Span span) {
       return add_annotation(event, span);
     case KinetoRole::sync:
       return add_sync(event, span);
+    case KinetoRole::host_time:
+      return extend_host(span);
     case KinetoRole::ignored:
       return;
     case KinetoRole::unknown:
       note("unknown_category", "events of categories that are not known here were counted and not kept");
       return;
   }
+}
+
+void KinetoBuilder::extend_host(Span span) {
+  auto& host = capture_.host_span;
+  if (!host) host = {span.start, span.start + span.duration};
+  host->first = std::min(host->first, span.start);
+  host->second = std::max(host->second, span.start + span.duration);
 }
 
 TextId KinetoBuilder::text_of(std::string_view raw) {
@@ -227,6 +237,7 @@ void KinetoBuilder::add_device_op(const KinetoEvent& event, Span span, DeviceOpK
 }
 
 void KinetoBuilder::add_call(const KinetoEvent& event, Span span) {
+  extend_host(span);
   HostCall call;
   call.start = span.start;
   call.duration = span.duration;
@@ -243,6 +254,7 @@ void KinetoBuilder::add_call(const KinetoEvent& event, Span span) {
 }
 
 void KinetoBuilder::add_host_op(const KinetoEvent& event, Span span) {
+  extend_host(span);
   HostOp op;
   op.start = span.start;
   op.duration = span.duration;
@@ -258,6 +270,7 @@ void KinetoBuilder::add_host_op(const KinetoEvent& event, Span span) {
 }
 
 void KinetoBuilder::add_annotation(const KinetoEvent& event, Span span) {
+  extend_host(span);
   capture_.annotations.push_back(
       {span.start, span.duration, text_of(event.name), thread_of(event.process, event.thread)});
 }

@@ -66,6 +66,8 @@ class KinetoBuilder {
   void add_annotation(const KinetoEvent& event, Span span);
   void add_sync(const KinetoEvent& event, Span span);
 
+  void extend_host(Span span);
+
   Category& category_of(std::string_view name);
   bool time_of(std::string_view text, Nanoseconds& time);
   TextId text_of(std::string_view raw);            // unescaped, interned

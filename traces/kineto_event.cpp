@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One pass over an event with simdjson: keys are compared where they stand.
 #include "traces/kineto_event.hpp"
 
 #include <simdjson.h>
@@ -214,7 +215,7 @@ KinetoRole kineto_role(std::string_view category) {
       Role{"privateuse1_driver", KinetoRole::call},
       Role{"mtia_ccp_events", KinetoRole::kernel},
       Role{"hpu_op", KinetoRole::kernel},
-      Role{"python_function", KinetoRole::ignored},
+      Role{"python_function", KinetoRole::host_time},
       Role{"gpu_user_annotation", KinetoRole::ignored},
       Role{"trace", KinetoRole::ignored},
       Role{"overhead", KinetoRole::ignored},

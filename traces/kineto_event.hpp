@@ -78,7 +78,18 @@ class KinetoEventParser {
 std::optional<std::int64_t> integer_of(std::string_view text);
 
 // Categories of events and what becomes of them; older spellings are the same role.
-enum class KinetoRole : std::uint8_t { kernel, copy, fill, call, host_op, annotation, sync, ignored, unknown };
+enum class KinetoRole : std::uint8_t {
+  kernel,
+  copy,
+  fill,
+  call,
+  host_op,
+  annotation,
+  sync,
+  host_time,
+  ignored,
+  unknown
+};
 KinetoRole kineto_role(std::string_view category);
 
 }  // namespace warploom

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Groups by all that is said of them; lists cut short are completed at the end.
 #include "traces/kineto_groups.hpp"
 
 #include <algorithm>
@@ -12,6 +13,10 @@ namespace warploom {
 namespace {
 
 constexpr std::int64_t largest_group = 1 << 22;  // a size beyond it is not believed
+
+bool is_same(const ProcessGroup& a, const ProcessGroup& b) {
+  return std::tie(a.name, a.description, a.size, a.ranks) == std::tie(b.name, b.description, b.size, b.ranks);
+}
 
 }  // namespace
 
@@ -113,9 +118,9 @@ void KinetoGroups::sort_groups() {
   });
   std::vector<std::uint32_t> new_place(groups.size());
   std::vector<ProcessGroup> sorted;
-  for (std::uint32_t place = 0; place < order.size(); ++place) {
-    new_place[order[place]] = place;
-    sorted.push_back(std::move(groups[order[place]]));
+  for (const std::uint32_t old : order) {  // told twice in different words, they are one
+    if (sorted.empty() || !is_same(sorted.back(), groups[old])) sorted.push_back(std::move(groups[old]));
+    new_place[old] = static_cast<std::uint32_t>(sorted.size() - 1);
   }
   groups = std::move(sorted);
   for (auto& record : capture_.collectives) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Small documents: read whole.
 #include "traces/kineto_header.hpp"
 
 #include <simdjson.h>

@@ -18,10 +18,14 @@ constexpr std::size_t enough = 8;  // samples for a figure of their own
 std::size_t index(DeviceOpKind kind) { return static_cast<std::size_t>(kind); }
 std::uint64_t call_key(TextId call, DeviceOpKind kind) { return std::uint64_t{call} << 8U | index(kind); }
 
-Nanoseconds lower_quartile(std::vector<Nanoseconds>& values) {
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
+// The median, unless half of all waited for something that nobody knows of: no more than twice the lower quartile.
+Nanoseconds typical(std::vector<Nanoseconds>& values) {
+  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), quarter, values.end());
+  const Nanoseconds low = *quarter;
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return std::min(*half, 2 * low);
 }
 
 // Of what is no wait.
@@ -44,6 +48,8 @@ bool is_staged(const Capture& capture, const DeviceOp& op) {
   return op.kind == DeviceOpKind::copy && capture.texts[op.name].find("Pageable ->") != std::string_view::npos;
 }
 
+constexpr Nanoseconds long_call = 100'000;
+
 }  // namespace
 
 LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before, std::span<const OpEdge> edges_by_to) {
@@ -54,9 +60,30 @@ LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (before[i] != nothing) free_at[i] = std::max(free_at[i], ops[before[i]].end());
   }
+  measure_calls(capture);
   measure_launches(capture, free_at);
   measure_queues(capture, before, events_at);
   measure_events(capture, before, events_at);
+}
+
+void LagModel::measure_calls(const Capture& capture) {
+  std::unordered_map<TextId, std::vector<Nanoseconds>> durations;
+  for (const auto& call : capture.calls) {
+    if (call.kind == CallKind::launch || call.kind == CallKind::graph_launch || call.kind == CallKind::fill) {
+      durations[call.name].push_back(call.duration);
+    }
+  }
+  for (auto& [name, values] : durations) {
+    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    usual_call_[name] = *half;
+  }
+}
+
+Nanoseconds LagModel::excess(const HostCall& call) const {
+  if (call.duration < long_call) return 0;
+  const auto usual = usual_call_.find(call.name);
+  return usual == usual_call_.end() ? 0 : std::max<Nanoseconds>(0, call.duration - usual->second);
 }
 
 void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at) {
@@ -64,20 +91,25 @@ void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseco
   std::array<std::vector<Nanoseconds>, kinds> by_kind;
   for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
-    if (op.launch == nothing || is_staged(capture, op)) continue;
+    if (op.launch == nothing) continue;
     const auto& call = capture.calls[op.launch];
-    if (free_at[i] > call.start || op.start < call.start) continue;
+    if (op.start < call.start) continue;
+    const bool was_idle = free_at[i] <= call.start;
+    if (is_staged(capture, op) || (was_idle && op.kind == DeviceOpKind::copy)) {
+      own_launch_[static_cast<std::uint32_t>(i)] = op.start - call.start;
+    }
+    if (is_staged(capture, op) || !was_idle || excess(call) > 0) continue;
     by_call[call_key(call.name, op.kind)].push_back(op.start - call.start);
     by_kind[index(op.kind)].push_back(op.start - call.start);
   }
   auto& kernels = by_kind[index(DeviceOpKind::kernel)];
   launch_is_default_ = kernels.empty();
-  if (!kernels.empty()) launch_of_kind_.fill(lower_quartile(kernels));
+  if (!kernels.empty()) launch_of_kind_.fill(typical(kernels));
   for (std::size_t kind = 0; kind < kinds; ++kind) {
-    if (!by_kind[kind].empty()) launch_of_kind_[kind] = lower_quartile(by_kind[kind]);
+    if (!by_kind[kind].empty()) launch_of_kind_[kind] = typical(by_kind[kind]);
   }
   for (auto& [key, delays] : by_call) {
-    if (delays.size() >= enough) launch_of_call_[key] = lower_quartile(delays);
+    if (delays.size() >= enough) launch_of_call_[key] = typical(delays);
   }
 }
 
@@ -89,7 +121,8 @@ void LagModel::measure_queues(const Capture& capture, std::span<const std::uint3
     const auto& op = capture.device_ops[i];
     if (before[i] == nothing || op.launch == nothing) continue;
     const auto& first = capture.device_ops[before[i]];
-    const bool was_queued = capture.calls[op.launch].start + 3 * launch(capture, op) < first.end();
+    const bool was_queued =
+        capture.calls[op.launch].start + 3 * launch(capture, static_cast<std::uint32_t>(i)) < first.end();
     const bool by_event = events_at[i] != never && events_at[i] + 5000 >= first.end();
     if (!was_queued || by_event || op.start < first.end()) continue;
     gaps[index(first.kind)][index(op.kind)].push_back(op.start - first.end());
@@ -105,23 +138,28 @@ void LagModel::measure_queues(const Capture& capture, std::span<const std::uint3
 
 void LagModel::measure_events(const Capture& capture, std::span<const std::uint32_t> before,
                               std::span<const Nanoseconds> events_at) {
-  std::vector<Nanoseconds> lags;
+  std::array<std::vector<Nanoseconds>, kinds> lags;
   for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
     if (events_at[i] == never || op.launch == nothing || events_at[i] > op.start) continue;
-    const bool was_launched = capture.calls[op.launch].start + 3 * launch(capture, op) < events_at[i];
+    const bool was_launched =
+        capture.calls[op.launch].start + 3 * launch(capture, static_cast<std::uint32_t>(i)) < events_at[i];
     const bool was_free = before[i] == nothing || capture.device_ops[before[i]].end() + 5000 < events_at[i];
-    if (was_launched && was_free) lags.push_back(op.start - events_at[i]);
+    if (was_launched && was_free) lags[index(op.kind)].push_back(op.start - events_at[i]);
   }
-  if (lags.size() >= enough) event_ = lower_quartile(lags);
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (!lags[kind].empty()) event_[kind] = typical(lags[kind]);
+  }
 }
 
-Nanoseconds LagModel::launch(const Capture& capture, const DeviceOp& op) const {
+Nanoseconds LagModel::launch(const Capture& capture, std::uint32_t number) const {
+  const auto& op = capture.device_ops[number];
   if (op.launch == nothing) return 0;
+  if (const auto own = own_launch_.find(number); own != own_launch_.end()) return own->second;
   const auto& call = capture.calls[op.launch];
-  if (is_staged(capture, op)) return std::max<Nanoseconds>(0, op.start - call.start);
   const auto place = launch_of_call_.find(call_key(call.name, op.kind));
-  return place != launch_of_call_.end() ? place->second : launch_of_kind_[index(op.kind)];
+  const Nanoseconds usual = place != launch_of_call_.end() ? place->second : launch_of_kind_[index(op.kind)];
+  return usual + excess(call);
 }
 
 Nanoseconds LagModel::queue(const DeviceOp& before, const DeviceOp& op) const {

@@ -132,7 +132,7 @@ class Matcher {
       for (std::size_t i = 0; i < group.members.size(); ++i) {
         const auto& member = group.members[i];
         const std::uint32_t op = member.ops[place[i]++];
-        const Nanoseconds duration = captures_[member.capture].device_ops[op].duration;
+        const Nanoseconds duration = transfer_of(captures_[member.capture], op);
         collective.transfer = i == 0 ? duration : std::min(collective.transfer, duration);
         collective.members.push_back({member.capture, op});
       }
@@ -143,6 +143,13 @@ class Matcher {
       result_.collectives.push_back(std::move(collective));
     }
     result_.unmatched += all - matched;
+  }
+
+  // What the rank's own operation needed at most: where the capture tells waiting from moving, the moving.
+  static Nanoseconds transfer_of(const Capture& capture, std::uint32_t index) {
+    const auto& op = capture.device_ops[index];
+    const CollectiveRecord* record = record_of(capture, op);
+    return record != nullptr && record->transfer >= 0 ? std::min(record->transfer, op.duration) : op.duration;
   }
 
   // Where all have sequence numbers, those that lack the number of the farthest are passed over.
@@ -195,7 +202,7 @@ class Matcher {
   }
 
   std::string name_of(std::uint32_t capture) const {
-    const auto& rank = captures_[capture].rank;
+    const auto rank = known_rank(captures_[capture]);
     return rank ? fmt::format("rank {}", *rank) : captures_[capture].file;
   }
   void note(std::string text) {
@@ -212,14 +219,25 @@ class Matcher {
     return *half;
   }
 
-  // Each clock moves by the median distance of its ends from those of its peers, until none moves.
+  // Members of a collective do not end at one moment: what the medians say of clocks that lie nearer than three times
+  // the distance that is left between ends is no offset.
   void align_clocks() {
-    result_.clock_offset.assign(captures_.size(), 0);
-    Nanoseconds first_base = 0;
+    std::vector<Nanoseconds> bases(captures_.size(), 0);
     for (std::size_t i = 0; i < captures_.size(); ++i) {
-      if (i == 0) first_base = captures_[i].base_time.value_or(0);
-      result_.clock_offset[i] = first_base - captures_[i].base_time.value_or(first_base);
+      const Nanoseconds first_base = captures_[0].base_time.value_or(0);
+      bases[i] = first_base - captures_[i].base_time.value_or(first_base);
     }
+    result_.clock_offset = bases;
+    settle_clocks();
+    bool any = false;
+    for (std::size_t i = 0; i < captures_.size(); ++i) {
+      any = any || std::abs(result_.clock_offset[i] - bases[i]) > 3 * result_.clock_residual;
+    }
+    if (!any) result_.clock_offset = bases;
+  }
+
+  // Each clock moves by the median distance of its ends from those of its peers, until none moves.
+  void settle_clocks() {
     constexpr int rounds = 8;
     for (int round = 0; round <= rounds; ++round) {
       std::vector<std::vector<Nanoseconds>> distances(captures_.size());

@@ -110,19 +110,18 @@ LaunchedMetrics measure_launched(const Capture& capture, Interval step) {
 
 std::vector<KernelSum> sum_kernels(const Capture& capture, bool communication_only) {
   std::unordered_map<TextId, KernelSum> sums;
-  for (const auto& op : capture.device_ops) {
+  for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
     if (!is_work(op) || (communication_only && op.op_class != OpClass::communication)) continue;
-    auto& sum = sums[op.name];
-    sum.name = op.name;
+    auto& sum = sums.try_emplace(op.name, KernelSum{op.name, i}).first->second;
     ++sum.count;
     sum.sum += op.duration;
   }
   std::vector<KernelSum> list;
   list.reserve(sums.size());
   for (const auto& [name, sum] : sums) list.push_back(sum);
-  std::sort(list.begin(), list.end(), [&](const KernelSum& a, const KernelSum& b) {
-    return a.sum != b.sum ? a.sum > b.sum : capture.texts[a.name] < capture.texts[b.name];
-  });
+  std::sort(list.begin(), list.end(),
+            [](const KernelSum& a, const KernelSum& b) { return a.sum != b.sum ? a.sum > b.sum : a.first < b.first; });
   return list;
 }
 
@@ -138,7 +137,7 @@ Delay measure_delay(const Capture& capture) {
   delay.count = static_cast<std::int64_t>(delays.size());
   delay.least = delays.front();
   delay.most = delays.back();
-  delay.median = delays.size() % 2 == 1 ? delays[half] : (delays[half - 1] + delays[half]) / 2;
+  delay.median = delays[half];
   delay.negative = std::lower_bound(delays.begin(), delays.end(), 0) - delays.begin();
   return delay;
 }

@@ -67,6 +67,7 @@ struct StepMetrics {
 
 struct KernelSum {
   TextId name = nothing;
+  std::uint32_t first = 0;  // operation of this name
   std::int64_t count = 0;
   Nanoseconds sum = 0;
 };
@@ -74,7 +75,7 @@ struct KernelSum {
 struct Delay {
   std::int64_t count = 0;
   Nanoseconds least = 0;
-  Nanoseconds median = 0;  // the mean of the two in the middle where the count is even
+  Nanoseconds median = 0;  // the upper of two in the middle
   Nanoseconds most = 0;
   std::int64_t negative = 0;  // devices and host do not have one clock
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <set>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -61,18 +62,31 @@ class Reading {
 
   ReadTraces finish() {
     for (auto& capture : result_.captures) {
-      if (!capture.rank) capture.rank = rank_in_name(capture.file);
       link_launches(capture);
       classify(capture);
     }
+    take_ranks_from_names();
     std::stable_sort(result_.captures.begin(), result_.captures.end(), [](const Capture& a, const Capture& b) {
-      if (a.rank != b.rank) return a.rank < b.rank;
+      if (known_rank(a) != known_rank(b)) return known_rank(a) < known_rank(b);
       return a.file < b.file;
     });
     return std::move(result_);
   }
 
  private:
+  // A number in a name is a rank where it tells several files apart.
+  void take_ranks_from_names() {
+    if (result_.captures.size() < 2) return;
+    std::set<std::int64_t> known;
+    for (const auto& capture : result_.captures) {
+      const auto rank = capture.rank ? capture.rank : rank_in_name(capture.file);
+      if (rank && !known.insert(*rank).second) return;
+    }
+    for (auto& capture : result_.captures) {
+      if (!capture.rank) capture.rank_in_name = rank_in_name(capture.file);
+    }
+  }
+
   std::string formats() const {
     std::vector<std::string> names;
     for (const auto& reader : readers_) names.emplace_back(reader->name());
@@ -144,10 +158,10 @@ std::vector<Capture> TraceReader::read_folder(const fs::path& folder, const Read
 
 Readers trace_readers() {
   Readers readers;
-  readers.push_back(make_ascend_reader());  // before Kineto: a Chrome trace as well, told by its times of text
-  readers.push_back(make_kineto_reader());
+  readers.push_back(make_ascend_reader());
   readers.push_back(make_nsight_reader());
   readers.push_back(make_xplane_reader());
+  readers.push_back(make_kineto_reader());
   return readers;
 }
 

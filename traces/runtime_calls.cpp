@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names by their starts.
 #include "traces/runtime_calls.hpp"
 
 #include <algorithm>

@@ -32,7 +32,7 @@ SelfReplay compare_with_capture(const std::vector<Capture>& captures, const Capt
   SelfReplay result;
   for (std::size_t i = 0; i < captures.size(); ++i) {
     RankReplay rank;
-    rank.rank = captures[i].rank;
+    rank.rank = known_rank(captures[i]);
     std::vector<Nanoseconds> errors;
     for (std::size_t k = 0; k < captures[i].device_ops.size(); ++k) {
       const auto& op = captures[i].device_ops[k];

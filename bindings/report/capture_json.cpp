@@ -149,9 +149,10 @@ Json or_null(const std::optional<T>& value) {
 }  // namespace
 
 Json microseconds(Nanoseconds time) {
-  const double value = static_cast<double>(time) / 1000.0;
+  if (time % 1000 == 0) return static_cast<double>(time / 1000);
   // Three decimals of such a number are what was written, unless it is an epoch of 10^15 us with a fraction.
-  if (std::abs(value) < 4.0e12 || time % 1000 == 0) return value;
+  const double value = static_cast<double>(time) / 1000.0;
+  if (std::abs(value) < 4.0e12) return value;
   const bool negative = time < 0;
   const auto size = negative ? -static_cast<std::uint64_t>(time) : static_cast<std::uint64_t>(time);
   return fmt::format("{}{}.{:03}", negative ? "-" : "", size / 1000, size % 1000);
@@ -203,6 +204,7 @@ Json capture_json(const Capture& capture, const CaptureMetrics& metrics) {
   json["format"] = capture.format;
   json["n_trace_events"] = capture.event_count;
   json["rank"] = or_null(capture.rank);
+  if (capture.rank_in_name) json["rank_in_name"] = *capture.rank_in_name;
   json["world_size"] = or_null(capture.world_size);
   json["baseTimeNanoseconds"] = or_null(capture.base_time);
   json["resolution_ns"] = capture.resolution;

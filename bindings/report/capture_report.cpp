@@ -40,7 +40,7 @@ std::string shortened(std::string_view name, std::size_t length) {
 
 std::string head(const Capture& capture) {
   std::string text = fmt::format("{}: {}", capture.file, capture.format);
-  if (capture.rank) text += fmt::format(", rank {}", *capture.rank);
+  if (const auto rank = known_rank(capture)) text += fmt::format(", rank {}", *rank);
   if (capture.world_size) text += fmt::format(" of {}", *capture.world_size);
   if (!capture.devices.empty()) text += fmt::format(", {}", capture.devices.front().name);
   text += fmt::format("\n  {} records, {} device operations, {} calls, {} operators", capture.event_count,
@@ -124,7 +124,7 @@ std::string collectives_in_words(const CapturedRun& run) {
   const auto stragglers = find_stragglers(run);
   for (std::size_t i = 0; i < std::min(stragglers.size(), most_rows); ++i) {
     const auto& one = stragglers[i];
-    table.add({rank_in_words(run.captures[one.capture].rank), fmt::format("{}", one.last),
+    table.add({rank_in_words(known_rank(run.captures[one.capture])), fmt::format("{}", one.last),
                time_in_words(one.others_waited), time_in_words(one.waited),
                fmt::format("{:+.3f} us", static_cast<double>(matching.clock_offset[one.capture]) / 1000)});
   }
@@ -203,7 +203,7 @@ std::string captures_to_json(const CapturedRun& run, int indent) {
   for (const auto& one : find_stragglers(run)) {
     const auto& capture = run.captures[one.capture];
     Json rank;
-    rank["rank"] = capture.rank ? Json(*capture.rank) : Json(nullptr);
+    rank["rank"] = known_rank(capture) ? Json(*known_rank(capture)) : Json(nullptr);
     rank["last_arrivals"] = one.last;
     rank["others_waited_us"] = microseconds(one.others_waited);
     rank["waited_us"] = microseconds(one.waited);

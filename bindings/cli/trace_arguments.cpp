@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading traces for a command.
+#include "bindings/cli/trace_arguments.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bindings/cli/progress.hpp"
+
+namespace warploom {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_trace(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return true;
+  if (!fs::is_regular_file(path, error)) return false;
+  // What cannot be read says so when it is read.
+  return !path.ends_with(".yaml") && !path.ends_with(".yml");
+}
+
+}  // namespace
+
+void add_trace_reading(CLI::App* command, TraceArguments& arguments) {
+  add_flag(command, "--strict", arguments.strict, "what would be repaired in a trace is an error");
+  add_flag(command, "--recorded-only", arguments.recorded_only,
+           "dependencies between streams and threads only where the trace recorded them: none is inferred");
+}
+
+bool are_traces(const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_trace); }
+
+CapturedRun read_run(const TraceArguments& arguments, Session& session) {
+  Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic, "reading",
+                    "bytes");
+  ReadOptions options;
+  options.strict = arguments.strict;
+  options.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress(done, all); };
+  InferenceOptions inference;
+  inference.events = inference.hand_offs = !arguments.recorded_only;
+  return understand(arguments.paths, options, inference);
+}
+
+}  // namespace warploom

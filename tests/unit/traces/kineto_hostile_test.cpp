@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What strangers' files do to a reader: each mend has a name and a count, and strict makes an error of it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "sim/core/errors.hpp"
+#include "traces/kineto_reader.hpp"
+
+namespace warploom {
+namespace {
+
+Capture read(std::string_view text, bool strict = false) {
+  ReadOptions options;
+  options.strict = strict;
+  const auto source = bytes_of("t.json", text);
+  return std::move(make_kineto_reader()->read(*source, options).front());
+}
+
+std::string kernel(std::string_view name, std::string_view time = "10", std::string_view duration = "5",
+                   int correlation = 3) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"{}","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"device":0,"stream":7,"correlation":{}}}}})",
+      name, time, duration, correlation);
+}
+std::string trace(std::string_view events) {
+  return fmt::format(R"({{"schemaVersion":1,"traceEvents":[{}]}})", events);
+}
+
+// Reads, expects the one mend and no other, and that strict refuses it.
+Capture expect_mend(std::string_view text, std::string_view mend, std::int64_t count = 1) {
+  Capture capture = read(text);
+  EXPECT_EQ(capture.repairs.all().size(), 1U) << text;
+  EXPECT_EQ(capture.repairs.count(mend), count) << text;
+  EXPECT_THROW(read(text, true), UserError) << text;
+  return capture;
+}
+std::string name_of(const Capture& capture, std::size_t op = 0) {
+  return std::string(capture.texts[capture.device_ops.at(op).name]);
+}
+
+TEST(HostileKineto, CutAtEveryByteItIsSalvagedOrRefused) {
+  std::string text = trace(kernel("a") + ",\n" + kernel("b", "20.5") + ",\n" + kernel("\\\"c\\u00e9", "30.5", "1e1"));
+  text.insert(text.size() - 1, R"(,"distributedInfo":{"rank":3})");
+  const Capture whole = read(text);
+  ASSERT_EQ(whole.device_ops.size(), 3U);
+  std::size_t most = 0;
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    try {
+      const Capture capture = read(text.substr(0, length));
+      EXPECT_GE(capture.device_ops.size(), most);
+      most = capture.device_ops.size();
+      EXPECT_FALSE(capture.repairs.all().empty());
+      for (std::size_t i = 0; i < most; ++i) EXPECT_EQ(capture.device_ops[i].start, whole.device_ops[i].start);
+    } catch (const UserError& error) {
+      EXPECT_EQ(most, 0U) << error.message();
+    }
+  }
+  EXPECT_EQ(most, 3U);
+}
+
+TEST(HostileKineto, ATruncatedFileIsMarked) {
+  const std::string text = trace(kernel("a") + "," + kernel("b"));
+  const Capture capture = expect_mend(text.substr(0, text.size() - 20), "truncated_file");
+  EXPECT_TRUE(capture.is_truncated);
+  EXPECT_EQ(capture.device_ops.size(), 1U);
+  EXPECT_FALSE(read(text).is_truncated);
+}
+
+TEST(HostileKineto, OddNumbersAndTimes) {
+  EXPECT_EQ(expect_mend(trace(kernel("a", "10", "-2.5")), "negative_duration").repairs.all()[0].largest, 2500);
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "0", "0")), "zero_timestamp").device_ops.empty());
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "NaN")), "missing_time").device_ops.empty());
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "1e300")), "time_overflow").device_ops.empty());
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "1", "99999999999999999999")), "time_overflow").device_ops.empty());
+  EXPECT_EQ(read(trace(kernel("a", "\"17.5\""))).device_ops.at(0).start, 17500);  // a time as a string is no mend
+  EXPECT_EQ(read(trace(kernel("a", "7", "0"))).device_ops.at(0).duration, 0);     // nor is no duration at all
+}
+
+TEST(HostileKineto, EventsToldTwiceAreKeptOnce) {
+  const Capture capture = expect_mend(trace(kernel("a") + "," + kernel("a") + "," + kernel("b")), "duplicate_event");
+  EXPECT_EQ(capture.device_ops.size(), 2U);
+  EXPECT_EQ(capture.event_count, 3);
+}
+
+TEST(HostileKineto, TextsThatAreNoJsonAreMendedOneRecordAtATime) {
+  EXPECT_EQ(name_of(expect_mend(trace(kernel("a\xFFz") + "," + kernel("b", "20")), "invalid_utf8")), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(name_of(expect_mend(trace(kernel("a\nz")), "control_character")), "a\nz");
+  EXPECT_EQ(name_of(expect_mend(trace(kernel("C:\\Windows\\x")), "invalid_escape", 2)), "C:\\Windows\\x");
+  EXPECT_EQ(name_of(expect_mend(trace(kernel("say \"hi\" now")), "stray_quote", 2)), "say \"hi\" now");
+  EXPECT_EQ(name_of(expect_mend(trace(R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1,"args":{"stream":7,},})"),
+                                "trailing_comma", 2)),
+            "k");
+  EXPECT_EQ(name_of(read(trace(kernel("\\ud83d\\ude00\\u00e9\\n")))), "\xF0\x9F\x98\x80\xC3\xA9\n");
+}
+
+TEST(HostileKineto, AQuoteTooManyDoesNotCostTheNeighbours) {
+  const Capture capture = read(trace(kernel("a") + "," + kernel("od\"d", "20") + "," + kernel("c", "30", "5", 9)));
+  ASSERT_EQ(capture.device_ops.size(), 3U);
+  EXPECT_EQ(name_of(capture, 1), "od\"d");
+  EXPECT_EQ(capture.repairs.count("stray_quote"), 1);
+  EXPECT_EQ(capture.device_ops[2].correlation, 9U);
+}
+
+TEST(HostileKineto, AnEventThatCannotBeMendedIsCountedWithItsPlace) {
+  const Capture capture = expect_mend(trace(kernel("a") + R"(,{"ph":"X",5:7},)" + kernel("b", "20")), "broken_event");
+  EXPECT_EQ(capture.device_ops.size(), 2U);
+  EXPECT_EQ(capture.repairs.all()[0].first.substr(0, 9), "record 2 ");
+}
+
+TEST(HostileKineto, TheLastOfEqualKeysCounts) {
+  EXPECT_EQ(name_of(read(trace(R"({"ph":"X","cat":"kernel","name":"x","name":"y","ts":1,"ts":2,"dur":1})"))), "y");
+}
+
+TEST(HostileKineto, EmptyEventsAndOddElementsArePassedOver) {
+  EXPECT_EQ(read(trace("{}," + kernel("a"))).device_ops.size(), 1U);
+  EXPECT_EQ(expect_mend(trace("null,[1],\"x\"," + kernel("a")), "not_an_event", 3).device_ops.size(), 1U);
+  EXPECT_EQ(expect_mend(trace(kernel("a") + ","), "trailing_comma").device_ops.size(), 1U);
+}
+
+TEST(HostileKineto, BrokenHeadersDoNotCostTheEvents) {
+  const std::string text =
+      fmt::format(R"({{"distributedInfo":{{"rank":zero}},"deviceProperties":{{}},"traceEvents":[{}]}})", kernel("a"));
+  EXPECT_EQ(expect_mend(text, "broken_header").device_ops.size(), 1U);
+}
+
+TEST(HostileKineto, FormatsAreToldByContent) {
+  const auto reader = make_kineto_reader();
+  EXPECT_TRUE(reader->recognises(R"({"traceEvents":[]})"));
+  EXPECT_TRUE(reader->recognises("\xEF\xBB\xBF [ {\"ph\":\"X\"}"));
+  EXPECT_TRUE(reader->recognises("[]"));
+  EXPECT_FALSE(reader->recognises(R"({"schema":"1.0.1","nodes":[]})"));
+  EXPECT_FALSE(reader->recognises("[1, 2]"));
+  EXPECT_FALSE(reader->recognises(""));
+}
+
+}  // namespace
+}  // namespace warploom
