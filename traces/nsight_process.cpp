@@ -93,7 +93,11 @@ void Process::add(DeviceOp op) {
 }
 
 void Process::count(std::string_view table) {
-  ++capture_.events_by_category[std::string(table)];
+  if (count_ == nullptr || table != counted_) {
+    counted_ = table;
+    count_ = &capture_.events_by_category[std::string(table)];
+  }
+  ++*count_;
   ++capture_.event_count;
 }
 

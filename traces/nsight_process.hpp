@@ -65,6 +65,8 @@ class Process {
   std::unordered_map<std::int64_t, TextId> texts_;
   std::unordered_map<std::int64_t, std::int32_t> graph_nodes_;
   std::unordered_map<std::uint64_t, CallKind> synchronising_;
+  std::string_view counted_;  // the table that `count` was last asked for
+  std::int64_t* count_ = nullptr;
   std::vector<std::uint32_t> around_;  // calls that may only stand around another
 };
 

@@ -113,13 +113,9 @@ bool SqliteRows::next() {
   if (code != SQLITE_ROW) {
     throw UserError(fmt::format("{}: {}: {}", file_, where(), sqlite3_errstr(code)), broken_hint);
   }
-  for (int column = 0; column < sqlite3_column_count(statement_.get()); ++column) {
-    const int type = sqlite3_column_type(statement_.get(), column);
-    if (type != SQLITE_TEXT && type != SQLITE_BLOB) continue;
-    text_bytes_ += static_cast<std::uint64_t>(std::max(0, sqlite3_column_bytes(statement_.get(), column)));
-  }
-  // A row of any table that is read here takes more than 4 bytes; a text takes its own length (twice in UTF-16).
-  if (static_cast<std::uint64_t>(row_) > bytes_ / 4 || text_bytes_ / 2 > bytes_) {
+  // A row of any table that is read here takes more than 4 bytes; a text, which may be asked for
+  // twice, its own length (half of it in UTF-16).
+  if (static_cast<std::uint64_t>(row_) > bytes_ / 4 || text_bytes_ / 8 > bytes_) {
     throw UserError(fmt::format("{}: {}: more rows or text than the file has bytes", file_, where()), broken_hint);
   }
   return true;
@@ -142,6 +138,7 @@ std::string_view SqliteRows::text(int column) const {
   if (sqlite3_column_type(statement_.get(), column) != SQLITE_TEXT) return {};
   const auto* start = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   if (start == nullptr) return {};
+  text_bytes_ += static_cast<std::uint64_t>(std::max(0, sqlite3_column_bytes(statement_.get(), column)));
   return {start, static_cast<std::size_t>(std::max(0, sqlite3_column_bytes(statement_.get(), column)))};
 }
 
@@ -197,14 +194,14 @@ SqliteDatabase::SqliteDatabase(ByteSource& source) : file_(source.name()) {
 void SqliteDatabase::open(const std::string& path, bool is_immutable) {
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(uri_of(path, is_immutable ? "?immutable=1" : "").c_str(), &opened,
-                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) fail(sqlite3_errstr(code));
 }
 
 void SqliteDatabase::open_in_memory(std::string_view content) {
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE, nullptr);
+  const int code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) fail(sqlite3_errstr(code));
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(content.size() + 1));

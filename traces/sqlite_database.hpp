@@ -54,8 +54,8 @@ class SqliteRows {
   std::unique_ptr<sqlite3_stmt, Finalise> statement_;
   std::string file_;
   std::string table_;
-  std::uint64_t bytes_ = 0;  // of the file
-  std::uint64_t text_bytes_ = 0;
+  std::uint64_t bytes_ = 0;               // of the file
+  mutable std::uint64_t text_bytes_ = 0;  // handed out
   std::int64_t row_ = 0;
 };
 
