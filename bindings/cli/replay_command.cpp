@@ -8,6 +8,7 @@
 #include "bindings/cli/command.hpp"
 #include "bindings/cli/output_folder.hpp"
 #include "bindings/cli/progress.hpp"
+#include "bindings/cli/replay_astra_sim.hpp"
 #include "bindings/cli/trace_arguments.hpp"
 #include "bindings/report/replay_report.hpp"
 #include "sim/core/errors.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct ReplayArguments {
   TraceArguments traces;
   ReplayQuestion question;
+  AstraSimArguments astra_sim;
   std::string out;
   bool as_json = false;
 };
@@ -29,6 +31,10 @@ constexpr const char* report_text = "replay.txt";
 constexpr const char* timeline_trace = "timeline.perfetto-trace";
 
 void replay(const ReplayArguments& arguments, Session& session) {
+  if (arguments.astra_sim.is_asked) {
+    return replay_astra_sim(arguments.astra_sim, arguments.traces.paths, arguments.traces.strict, arguments.as_json,
+                            session);
+  }
   if (arguments.traces.paths.empty()) {
     throw UserError("`warploom replay` needs traces", "such as `warploom replay rank*.pt.trace.json.gz`");
   }
@@ -73,7 +79,8 @@ void add_replay(CLI::App& root, Action& action) {
       root, "replay", "play a captured run as it was, and predict it on other hardware",
       {"warploom replay rank0.pt.trace.json.gz", "warploom replay traces/ --on dgx_h200",
        "warploom replay traces/ --on dgx_h100 --set device.memory.bandwidth=4TB/s --json | jq .predicted.speed_up",
-       "warploom replay rank0.json.gz --ranks 64 --on eos_h100", "warploom replay traces/ --what-if edits.yaml"});
+       "warploom replay rank0.json.gz --ranks 64 --on eos_h100", "warploom replay traces/ --what-if edits.yaml",
+       "warploom replay --astra-sim system.json network.yml workload/all_reduce"});
   const auto arguments = std::make_shared<ReplayArguments>();
   command
       ->add_option(
@@ -107,6 +114,7 @@ void add_replay(CLI::App& root, Action& action) {
       ->type_name(folder_label);
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   add_trace_reading(command, arguments->traces);
+  add_astra_sim_options(command, arguments->astra_sim);
   command->callback([&action, arguments] { action = [arguments](Session& session) { replay(*arguments, session); }; });
 }
 
