@@ -49,7 +49,7 @@ std::optional<Bytes> bytes_of(const CollectiveRecord& record, CollectiveKind kin
 
 }  // namespace
 
-std::optional<CollectiveKind> collective_kind_of(std::string_view name) {
+std::optional<CollectiveKind> captured_kind(std::string_view name) {
   std::string plain;
   for (const char c : to_lower(name)) {
     if (c != '_' && c != '-' && c != ' ') plain += c;
@@ -73,15 +73,15 @@ std::optional<CapturedCall> captured_call(const Capture& capture, const DeviceOp
   const CollectiveRecord* record = record_of(capture, op);
   const std::string_view kernel = capture.texts[op.name];
   std::optional<CollectiveKind> kind;
-  if (record != nullptr) kind = collective_kind_of(capture.texts[record->name]);
-  if (!kind) kind = collective_kind_of(kernel.substr(0, kernel.find_first_of("(<")));
+  if (record != nullptr) kind = captured_kind(capture.texts[record->name]);
+  if (!kind) kind = captured_kind(kernel.substr(0, kernel.find_first_of("(<")));
   if (!kind) return std::nullopt;
   CapturedCall call;
   call.kind = *kind;
   call.type = type_in_kernel(kernel).value_or(DataType::bf16);
   if (record == nullptr) return call;
   const std::string_view type = capture.texts[record->type];
-  if (const auto known = data_type_of(type)) call.type = *known;
+  if (const auto known = captured_type(type)) call.type = *known;
   if (const auto element = element_bytes(type)) call.bytes = bytes_of(*record, *kind, *element);
   if (record->source >= 0 && record->target >= 0) {
     call.ranks = {record->source, record->target};

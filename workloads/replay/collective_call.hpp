@@ -16,7 +16,7 @@ namespace warploom {
 // By the names of PyTorch's records ("_allgather_base", "all_to_allv"), of kernels ("ncclDevKernel_ReduceScatter_...")
 // and of HCCL ("hcom_allReduce__586_0_1"); nothing for barriers, waits and what several things may be (SendRecv
 // kernels).
-std::optional<CollectiveKind> collective_kind_of(std::string_view name);
+std::optional<CollectiveKind> captured_kind(std::string_view name);
 
 struct CapturedCall {
   CollectiveKind kind = CollectiveKind::all_reduce;

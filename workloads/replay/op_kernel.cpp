@@ -37,7 +37,7 @@ struct Operator {
     return i < shapes.size() ? shapes[i] : none;
   }
   DataType type(std::size_t i, DataType fallback = DataType::bf16) const {
-    return i < types.size() ? data_type_of(types[i]).value_or(fallback) : fallback;
+    return i < types.size() ? captured_type(types[i]).value_or(fallback) : fallback;
   }
 };
 

@@ -107,7 +107,7 @@ std::vector<std::string> parse_words(std::string_view text) {
   return words;
 }
 
-std::optional<DataType> data_type_of(std::string_view word) {
+std::optional<DataType> captured_type(std::string_view word) {
   const std::string plain = plain_word(word);
   if (plain == "float" || plain == "float32" || plain == "fp32") return DataType::fp32;
   if (plain == "bfloat16" || plain == "bf16" || plain == "bfp16") return DataType::bf16;
@@ -127,7 +127,7 @@ std::optional<std::int64_t> element_bytes(std::string_view word) {
   if (plain == "unsigned char" || plain == "byte" || plain == "bool" || plain == "uint8") return 1;
   if (plain == "short" || plain == "int16" || plain == "uint16") return 2;
   if (plain == "unsigned int" || plain == "uint32") return 4;
-  if (const auto type = data_type_of(word)) return std::max(1, bits(*type) / 8);
+  if (const auto type = captured_type(word)) return std::max(1, bits(*type) / 8);
   return std::nullopt;
 }
 

@@ -22,7 +22,7 @@ std::vector<Shape> parse_shapes(std::string_view text);
 std::vector<std::string> parse_words(std::string_view text);
 
 // "c10::BFloat16", "float", "Half", "FP32", "DT_BF16", "INT8", ...; nothing for scalars and what is not modelled.
-std::optional<DataType> data_type_of(std::string_view word);
+std::optional<DataType> captured_type(std::string_view word);
 // Bytes of an element, of more types than there are models for ("long int": 8); nothing for what is unknown.
 std::optional<std::int64_t> element_bytes(std::string_view word);
 
