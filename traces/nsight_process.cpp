@@ -41,6 +41,7 @@ Process::Process(const std::string& file, std::int64_t global_process, bool stri
   capture_.format = "nsight";
   capture_.repairs = Repairs(file, strict);
   capture_.facts["process"] = std::to_string(id());
+  capture_.facts["globalPid"] = std::to_string(global_process_);
 }
 
 std::uint32_t Process::stream(std::int64_t device, std::int64_t context, std::int64_t stream) {
