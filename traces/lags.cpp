@@ -47,7 +47,7 @@ bool is_staged(const Capture& capture, const DeviceOp& op) {
   return op.kind == DeviceOpKind::copy && capture.texts[op.name].find("Pageable ->") != std::string_view::npos;
 }
 
-constexpr Nanoseconds long_call = 100'000;
+constexpr Nanoseconds long_call = 20'000;  // at least, and twice as long as usual: it was held up
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void LagModel::measure_calls(const Capture& capture) {
 Nanoseconds LagModel::excess(const HostCall& call) const {
   if (call.duration < long_call) return 0;
   const Nanoseconds usual = call.name < usual_call_.size() ? usual_call_[call.name] : -1;
-  return usual < 0 ? 0 : std::max<Nanoseconds>(0, call.duration - usual);
+  return usual < 0 || call.duration < 2 * usual ? 0 : call.duration - usual;
 }
 
 void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at) {
