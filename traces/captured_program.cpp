@@ -307,13 +307,10 @@ class RankRows {
     if (op.kind != DeviceOpKind::sync) last_of_all_ = index;
   }
 
-  // Operations that no call launched keep their recorded distance to what came before, unless the queue explains it.
+  // Operations that no call launched keep their recorded distance to what came before.
   Time queue_lag(const DeviceOp& op, std::uint32_t before) const {
     const auto& first = capture_.device_ops[before];
-    const Nanoseconds usual = graph_.lags.queue(first, op);
-    const Nanoseconds gap = op.start - first.end();
-    if (op.launch == nothing && gap > 6 * std::max<Nanoseconds>(usual, 1000)) return picoseconds(gap);
-    return picoseconds(usual);
+    return picoseconds(op.launch == nothing ? op.start - first.end() : graph_.lags.queue(first, op));
   }
 
   // What runs on this rank one after another, whatever stream it is on.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One process of a report and its tables of streams, threads and texts.
 #include "traces/nsight_process.hpp"
 
 #include <fmt/format.h>
