@@ -81,6 +81,8 @@ class ExecutionGraph {
   std::vector<bool> is_cpu_op;
   std::vector<Nanoseconds> start;               // -1: not recorded
   std::vector<Nanoseconds> duration;            // 0 where not recorded
+  // For a writer: what a simulator without gaps is told instead of the duration; empty: the duration.
+  std::vector<Nanoseconds> folded_duration;
   std::vector<std::int64_t> stream;             // of the device; of operations of a host its thread; -1: not said
   std::vector<std::int64_t> num_ops;            // -1: not said
   std::vector<std::int64_t> tensor_size;        // bytes; -1: not said
