@@ -184,7 +184,8 @@ class RankExport {
     end = std::max(end, begin);
     free = end;
     thread_last_[thread] = row;
-    node_.name = capture_.texts[call.name];
+    // What leads to a call that launches nothing is no such call.
+    node_.name = is_return || first_op_[index] != nothing ? capture_.texts[call.name] : std::string_view("host");
     node_.type = NodeType::compute;
     node_.is_cpu_op = true;
     node_.stream = thread;
@@ -209,11 +210,10 @@ class RankExport {
     if (op.bytes > 0) node_.tensor_size = op.bytes;
     Nanoseconds folded = op.duration + queue_gap(row, index);
     if (program_.kind[row] == OperationKind::collective) {
-      node_.duration = communication_.transfer(index_, index);
-      folded = node_.duration;
+      folded = communication_.transfer(index_, index);
       communication_.describe(index_, index, node_, graph_.texts);
     }
-    node_.start = std::max<Nanoseconds>(0, op.end() - node_.duration - origin_);
+    node_.start = std::max<Nanoseconds>(0, op.start - origin_);
     folded_ = device_rounding_[op.stream].take(folded, folded > 0 ? 1000 : 0);
     add_node(row - first_);
   }

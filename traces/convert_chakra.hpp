@@ -6,11 +6,12 @@
 // receives. Their data dependencies are those by which the capture is replayed: launch, stream order, events, waits of
 // the host, a thread that took over from another.
 //
-// Two sets of times. `start_ns` and `duration_ns` are as recorded, on one clock for all ranks, but a collective of
-// several ranks is its transfer alone, which begins when the last of them had come: with these our reader replays the
-// run. Simulators know no time between an end and what follows it. For them `duration_micros` has it folded in: a
-// kernel's holds the gap before it on its queue, the host's holds the launch latency (once: where it changes, the
-// change), a wait's the latency after it. Whole microseconds are rounded so that sums of a stream stay.
+// Two sets of times. `start_ns` and `duration_ns` are as recorded, on one clock for all ranks: from these our reader
+// has the capture again and replays it. Simulators know no time between an end and what follows it, and let the members
+// of a collective wait for each other themselves. For them `duration_micros` has the former folded in and the latter
+// taken out: a kernel's holds the gap before it on its queue, the host's the launch latency (once; where it changes,
+// the change), a wait's the latency after it; a collective's is its matched transfer. Whole microseconds are rounded so
+// that sums of a stream stay.
 #pragma once
 
 #include <string>

@@ -59,7 +59,8 @@ TEST(ByteSource, LargeGzipComesWholeAndInOrder) {
 
 TEST(ByteSource, ALengthOfWholeBlocksEndsAsWell) {
   const std::string text = noise(std::size_t{8} << 18U);
-  const auto source = bytes_of("blocks", gzip(text));
+  const std::string packed = gzip(text);
+  const auto source = bytes_of("blocks", packed);
   EXPECT_TRUE(all_of(*source, 1000) == text);
 }
 
