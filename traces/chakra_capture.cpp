@@ -45,6 +45,12 @@ class Converter {
     capture_.is_truncated = graph_.is_truncated;
     capture_.event_count = static_cast<std::int64_t>(graph_.size());
     capture_.facts = graph_.facts;
+    if (const auto fact = graph_.facts.find("resolution_ns"); fact != graph_.facts.end()) {
+      const std::string& text = fact->second;
+      Nanoseconds resolution = 1;
+      std::from_chars(text.data(), text.data() + text.size(), resolution);
+      capture_.resolution = std::clamp<Nanoseconds>(resolution, 1, 1'000'000);
+    }
     if (!graph_.schema.empty()) capture_.facts["schema"] = graph_.schema;
     capture_.repairs = graph_.repairs;
     capture_.groups = graph_.groups;

@@ -259,6 +259,7 @@ ChakraExport export_chakra(const CapturedRun& run) {
     graph.schema = "1.1.1-chakra.1.0.0";
     graph.version = "0.0.4";
     graph.facts = {{"converted_by", "warploom"}, {"converted_from", capture.format}};
+    if (capture.resolution != 1) graph.facts["resolution_ns"] = std::to_string(capture.resolution);
     RankExport(run, i, first, row, communication, graph).run();
   }
   for (auto& graph : result.graphs) graph.groups = communication.groups();
