@@ -171,7 +171,7 @@ class GzipSource final : public PlainSource {
 };
 
 // What another source gives, got ready by a thread of its own: whoever parses does not wait for the decompressor, and
-// the other way round. A few blocks at most are ahead.
+// the other way round. A few megabytes at most are ahead.
 class AheadSource final : public PlainSource {
  public:
   explicit AheadSource(std::unique_ptr<ByteSource> inner)
@@ -213,7 +213,7 @@ class AheadSource final : public PlainSource {
     std::uint64_t taken = 0;
     std::exception_ptr error;  // after what came before
   };
-  static constexpr std::size_t most_blocks = 4;
+  static constexpr std::size_t most_blocks = 16;
   static constexpr std::size_t block_size = 256UL << 10U;
 
   bool next_block() {
