@@ -12,6 +12,7 @@
 #include "sim/core/text.hpp"
 #include "traces/chakra_capture.hpp"
 #include "traces/chakra_reader.hpp"
+#include "traces/json_text.hpp"
 
 namespace warploom {
 
@@ -121,10 +122,13 @@ void write_chakra_json(const ExecutionGraph& graph, std::ostream& out) {
   out << "{\n";
   if (!graph.schema.empty()) out << "\"schema\": " << json_string(graph.schema) << ",\n";
   for (const auto& [key, value] : graph.facts) {
-    if (key != "schema" && key != "workload_graph") out << json_string(key) << ": " << json_string(value) << ",\n";
+    if (key != "schema" && key != "workload_graph" && key != "duration_micros")
+      out << json_string(key) << ": " << json_string(value) << ",\n";
   }
   out << "\"workload_graph\": [";
   std::string line;
+  std::string buffer;
+  JsonMends mends;  // a name's bytes that are no UTF-8 become U+FFFD
   for (ExecutionGraph::Index node = 0; node < graph.size(); ++node) {
     std::vector<std::uint64_t> data;
     for (const auto before : graph.data(node)) data.push_back(graph.id[before]);
@@ -133,7 +137,7 @@ void write_chakra_json(const ExecutionGraph& graph, std::ostream& out) {
     line = fmt::format(
         R"({}{{"Id": {}, "Name": {}, "NodeType": "{}", "ctrlDeps": [{}], "data_deps": [{}], "runtime": {}, )"
         R"("is_cpu_op": {})",
-        node == 0 ? "\n" : ",\n", graph.id[node], json_string(graph.texts[graph.name[node]]),
+        node == 0 ? "\n" : ",\n", graph.id[node], json_string(valid_utf8(graph.texts[graph.name[node]], buffer, mends)),
         type_names[static_cast<std::size_t>(graph.type[node])], fmt::join(control, ", "), fmt::join(data, ", "),
         micros(graph.duration[node]), graph.is_cpu_op[node]);
     if (graph.start[node] >= 0) line += R"(, "start_time_micros": )" + micros(graph.start[node]);

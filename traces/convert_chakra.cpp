@@ -77,10 +77,14 @@ class RankExport {
 
   void find_what_rows_are() {
     rows_.resize(last_ - first_);
-    for (std::uint32_t op = 0; op < row_of_op_.size(); ++op) rows_[row_of_op_[op] - first_].op = op;
+    for (std::uint32_t op = 0; op < row_of_op_.size(); ++op) {
+      WARPLOOM_CHECK(row_of_op_[op] != none, "operation {} of capture {} has no row", op, index_);
+      rows_[row_of_op_[op] - first_].op = op;
+    }
     first_op_.assign(rows_of_step_.size(), nothing);
     for (std::uint32_t step = 0; step < rows_of_step_.size(); ++step) {
       const auto& [made, returned] = rows_of_step_[step];
+      WARPLOOM_CHECK(made != none, "host step {} of capture {} has no row", step, index_);
       rows_[made - first_].step = step;
       if (returned != made) rows_[returned - first_] = {nothing, step, true};
     }
@@ -153,7 +157,7 @@ class RankExport {
 
   void add_node(std::uint64_t id) {
     node_.id = id;
-    graph_.folded_duration.push_back(folded_);
+    node_.folded = folded_;
     builder_.add(node_);
     auto data = std::move(node_.data);
     node_ = {};
@@ -258,7 +262,7 @@ ChakraExport export_chakra(const CapturedRun& run) {
     graph.rank = communication.rank(i);
     graph.schema = "1.1.1-chakra.1.0.0";
     graph.version = "0.0.4";
-    graph.facts = {{"converted_by", "warploom"}, {"converted_from", capture.format}};
+    graph.facts = {{"converted_by", "warploom"}, {"converted_from", capture.format}, {"duration_micros", "folded"}};
     if (capture.resolution != 1) graph.facts["resolution_ns"] = std::to_string(capture.resolution);
     RankExport(run, i, first, row, communication, graph).run();
   }

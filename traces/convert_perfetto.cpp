@@ -32,16 +32,16 @@ std::string_view category_of(const DeviceOp& op) {
 }
 
 template <class Visit>
-void for_each_start(const Capture& capture, Visit visit) {
-  for (const auto& op : capture.device_ops) visit(op.start);
-  for (const auto& call : capture.calls) visit(call.start);
-  for (const auto& op : capture.host_ops) visit(op.start);
-  for (const auto& range : capture.annotations) visit(range.start);
+void for_each_event(const Capture& capture, Visit visit) {
+  for (const auto& op : capture.device_ops) visit(op.start, op.duration);
+  for (const auto& call : capture.calls) visit(call.start, call.duration);
+  for (const auto& op : capture.host_ops) visit(op.start, op.duration);
+  for (const auto& range : capture.annotations) visit(range.start, range.duration);
 }
 
 class CaptureLanes {
  public:
-  CaptureLanes(const Capture& capture, CapturedSlices& out, Nanoseconds zero, std::uint64_t first_flow)
+  CaptureLanes(const Capture& capture, CapturedSlices& out, std::uint64_t zero, std::uint64_t first_flow)
       : capture_(capture), out_(out), zero_(zero), first_flow_(first_flow) {}
 
   void run() {
@@ -60,7 +60,7 @@ class CaptureLanes {
 
  private:
   CapturedSlice slice(Nanoseconds start, Nanoseconds duration, TextId name, std::string_view category) const {
-    const auto begin = static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(zero_);
+    const auto begin = static_cast<std::uint64_t>(start) - zero_;
     return {begin, begin + static_cast<std::uint64_t>(duration), capture_.texts[name], category};
   }
 
@@ -103,7 +103,7 @@ class CaptureLanes {
 
   const Capture& capture_;
   CapturedSlices& out_;
-  Nanoseconds zero_;
+  std::uint64_t zero_;  // the trace's, on the file's clock
   std::uint64_t first_flow_;
   std::vector<std::uint32_t> ends_;  // by call: the operation at which its arrow ends
 };
@@ -117,9 +117,10 @@ void write_capture_timeline(const std::vector<Capture>& captures, std::ostream& 
   const auto base = [&](const Capture& capture) { return have_bases ? *capture.base_time : Nanoseconds{0}; };
   std::optional<Nanoseconds> zero;
   for (const auto& capture : captures) {
-    for_each_start(capture, [&](Nanoseconds start) {
+    for_each_event(capture, [&](Nanoseconds start, Nanoseconds duration) {
       Nanoseconds at = 0;
-      if (__builtin_add_overflow(start, base(capture), &at)) {
+      Nanoseconds end = 0;
+      if (__builtin_add_overflow(start, base(capture), &at) || __builtin_add_overflow(at, duration, &end)) {
         throw UserError(fmt::format("{}: a time is beyond 292 years from the epoch", capture.file));
       }
       zero = std::min(zero.value_or(at), at);
@@ -128,7 +129,9 @@ void write_capture_timeline(const std::vector<Capture>& captures, std::ostream& 
   CapturedSlices slices(out);
   std::uint64_t flow = 1;
   for (const auto& capture : captures) {
-    CaptureLanes(capture, slices, zero.value_or(0) - base(capture), flow).run();
+    // Differences of any two 64-bit times fit 64 bits without sign.
+    const auto file_zero = static_cast<std::uint64_t>(zero.value_or(0)) - static_cast<std::uint64_t>(base(capture));
+    CaptureLanes(capture, slices, file_zero, flow).run();
     flow += capture.calls.size();
   }
   slices.finish();

@@ -259,6 +259,19 @@ TEST(ConvertChakra, TheJsonFormIsTheSameGraph) {
   EXPECT_EQ(back[0].comms[back[0].comm[node]].kind, CommKind::all_reduce);
 }
 
+TEST(ConvertChakra, WrittenAnewItIsTheSameFile) {
+  const Folder folder;
+  const auto written = export_chakra(understand(two_ranks(folder)));
+  std::ostringstream first;
+  write_chakra(written.graphs[0], first);
+  const auto back = read_chakra_alone(std::vector{folder.write("same.0.et", first.str())});
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back[0].folded_duration, written.graphs[0].folded_duration);
+  std::ostringstream second;
+  write_chakra(back[0], second);
+  EXPECT_TRUE(first.str() == second.str());
+}
+
 TEST(ConvertChakra, OtherTracesAmongThemAreNotChakraAlone) {
   const Folder folder;
   const auto files = two_ranks(folder);
