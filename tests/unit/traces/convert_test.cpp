@@ -337,6 +337,21 @@ TEST_P(ConvertOracle, AsChakraItReplaysInTheSameTime) {
   }
 }
 
+TEST_P(ConvertOracle, AsATimelineItHasEveryEvent) {
+  const std::string path = data_file(GetParam());
+  if (path.empty()) GTEST_SKIP() << "WARPLOOM_DATA is not set";
+  const auto read = read_traces(std::vector<std::string>{path});
+  std::ostringstream out;
+  write_capture_timeline(read.captures, out);
+  const auto trace = testing::TraceReader::read(out.str(), true);  // throws where slices of a track cross
+  std::size_t events = 0;
+  for (const auto& capture : read.captures) {
+    events += capture.device_ops.size() + capture.calls.size() + capture.host_ops.size() + capture.annotations.size();
+  }
+  EXPECT_EQ(trace.slices.size(), events);
+  EXPECT_EQ(trace.processes.size(), read.captures.size());
+}
+
 INSTANTIATE_TEST_SUITE_P(OfRealRuns, ConvertOracle,
                          ::testing::Values("astra_history/megatron-tp8", "hta/nccl_parser_config/nccl_data.json.gz"),
                          [](const auto& test) {
