@@ -200,7 +200,13 @@ class Converter {
     std::vector<std::uint32_t> call_of(graph_.size(), nothing);  // by host node that launches
     for (Index node = 0; node < graph_.size(); ++node) {
       if (const std::uint32_t launcher = launched_by[node]; launcher != nothing) {
-        if (call_of[launcher] == nothing) call_of[launcher] = add_call(launcher, end(launcher), 0, CallKind::launch);
+        if (call_of[launcher] == nothing) {
+          const DeviceOpKind made = capture_.device_ops[place_[node]].kind;
+          const CallKind kind = made == DeviceOpKind::copy   ? CallKind::copy
+                                : made == DeviceOpKind::fill ? CallKind::fill
+                                                             : CallKind::launch;
+          call_of[launcher] = add_call(launcher, end(launcher), 0, kind);
+        }
         capture_.device_ops[place_[node]].launch = call_of[launcher];
       }
     }
