@@ -328,10 +328,16 @@ TEST_P(ConvertOracle, AsChakraItReplaysInTheSameTime) {
   const CapturedRun back = again(written, folder);
   EXPECT_LT(difference(run, back), 1e-3);
   ASSERT_EQ(back.self.ranks.size(), run.self.ranks.size());
-  const auto folded = play_folded(written.graphs);
-  for (std::size_t rank = 0; rank < folded.size(); ++rank) {
+  for (std::size_t rank = 0; rank < run.self.ranks.size(); ++rank) {
     const auto replayed = static_cast<double>(run.self.ranks[rank].replayed.length());
     EXPECT_NEAR(static_cast<double>(back.self.ranks[rank].replayed.length()), replayed, 1e-3 * replayed);
+  }
+  // Without all kinds and sizes collectives are compute nodes, which do not wait for each other.
+  for (const auto& note : written.notes) {
+    if (note.find("do not say what they move") != std::string::npos) return;
+  }
+  const auto folded = play_folded(written.graphs);
+  for (std::size_t rank = 0; rank < folded.size(); ++rank) {
     const auto end = static_cast<double>(run.self.ranks[rank].replayed.end - run.captured.origin[rank]);
     EXPECT_NEAR(static_cast<double>(folded[rank]), end, 1e-3 * end) << "folded, rank " << rank;
   }
@@ -353,9 +359,11 @@ TEST_P(ConvertOracle, AsATimelineItHasEveryEvent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OfRealRuns, ConvertOracle,
-                         ::testing::Values("astra_history/megatron-tp8", "hta/nccl_parser_config/nccl_data.json.gz"),
+                         ::testing::Values("astra_history/megatron-tp8", "hta/nccl_parser_config/nccl_data.json.gz",
+                                           "param/dlrm_kineto.tar.gz"),
                          [](const auto& test) {
-                           return std::string_view(test.param).starts_with("astra") ? "Megatron" : "Nccl2";
+                           const std::string_view name = test.param;
+                           return name.starts_with("astra") ? "Megatron" : name.starts_with("hta") ? "Nccl2" : "Dlrm";
                          });
 
 }  // namespace
