@@ -81,8 +81,8 @@ std::vector<std::string> doubts(const CapturedRun& run) {
   return sentences;
 }
 
-std::vector<Straggler> find_stragglers(const CapturedRun& run) {
-  std::vector<Straggler> stragglers(run.captures.size());
+std::vector<CapturedStraggler> find_stragglers(const CapturedRun& run) {
+  std::vector<CapturedStraggler> stragglers(run.captures.size());
   for (std::uint32_t i = 0; i < stragglers.size(); ++i) stragglers[i].capture = i;
   for (const auto& collective : run.matching.collectives) {
     if (collective.members.size() < 2) continue;
@@ -99,7 +99,7 @@ std::vector<Straggler> find_stragglers(const CapturedRun& run) {
   }
   if (run.matching.matched == 0) return {};
   std::stable_sort(stragglers.begin(), stragglers.end(),
-                   [](const Straggler& a, const Straggler& b) { return a.others_waited > b.others_waited; });
+                   [](const CapturedStraggler& a, const CapturedStraggler& b) { return a.others_waited > b.others_waited; });
   return stragglers;
 }
 
