@@ -87,6 +87,10 @@ class Observer {
     walk();
     read_layers();
     guess_tensor();
+    // Encoders end with a transform of the hidden size: no vocabulary is as small.
+    const bool is_head = shape_.slice_of_vocabulary && shape_.hidden &&
+                         *shape_.slice_of_vocabulary * shape_.tensor.value_or(1) > 2 * *shape_.hidden;
+    if (!is_head) shape_.slice_of_vocabulary.reset();
     return std::move(shape_);
   }
 
@@ -167,6 +171,7 @@ class Observer {
     if (segments_.empty() || !shape_.tokens) return;
     const std::int64_t tokens = *shape_.tokens;
     const Segment& first = segments_.front();
+    shape_.attentions = static_cast<std::int64_t>(segments_.size());
     shape_.has_flash_attention = first.is_flash;
     shape_.head_dim = first.head_dim;
     shape_.sequence_length = first.length;
@@ -199,7 +204,7 @@ class Observer {
     for (const auto& segment : segments_) {
       const auto layer = layer_of(segment);
       if (!layer || layer->after.empty() || layer->after == usual.after) continue;
-      shape_.slice_of_vocabulary = layer->after.front();
+      shape_.slice_of_vocabulary = *std::max_element(layer->after.begin(), layer->after.end());
       ++heads;
     }
     const auto all = static_cast<std::int64_t>(segments_.size());

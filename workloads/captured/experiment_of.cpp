@@ -113,7 +113,12 @@ class Writer {
     sequence_ = choose(times(shape_.sequence_length, context_.or_else(1)), settings_.sequence_length);
     micro_batch_ = choose(shape_.micro_batch, settings_.micro_batch);
     if (!micro_batch_.value) micro_batch_ = {1, "not known"};
-    global_batch_ = choose(times(times(shape_.micro_batches, micro_batch_.value), data_.value), settings_.global_batch);
+    Number micro_batches = shape_.micro_batches;
+    if (!micro_batches && shape_.attentions && layers_.value) {
+      const std::int64_t here = *layers_.value / pipeline_.or_else(1);
+      if (here > 0 && *shape_.attentions % here == 0) micro_batches = *shape_.attentions / here;
+    }
+    global_batch_ = choose(times(times(micro_batches, micro_batch_.value), data_.value), settings_.global_batch);
     need(sequence_, "the length of a sequence (seq-length)");
     need(global_batch_, "sequences of a step (global-batch-size)");
   }

@@ -64,6 +64,7 @@ WindowMetrics totals(const std::vector<DeviceOp>& ops) {
 
 struct LoneKey {
   std::string name;
+  std::string operation;
   OpClass op_class;
   auto operator<=>(const LoneKey&) const = default;
 };
@@ -193,14 +194,16 @@ class Layer {
       if (trace_is_paired[i]) continue;
       count(class_of(token).only_trace, token.duration);
       const auto& op = capture.device_ops[trace.ids[i]];
-      count(only_trace_[{std::string(capture.texts[op.name]), token.op_class}], token.duration);
+      const std::string_view operation =
+          op.host_op == nothing ? std::string_view() : capture.texts[capture.host_ops[op.host_op].name];
+      count(only_trace_[{std::string(capture.texts[op.name]), std::string(operation), token.op_class}], token.duration);
     }
     for (std::size_t j = 0; j < model.ids.size(); ++j) {
       const auto& token = model.tokens[j];
       count(rank.model_all, token.duration);
       if (model_is_paired[j]) continue;
       count(class_of(token).only_model, token.duration);
-      count(only_model_[{name_of(model.ids[j]), token.op_class}], token.duration);
+      count(only_model_[{name_of(model.ids[j]), {}, token.op_class}], token.duration);
     }
   }
 
@@ -261,7 +264,7 @@ class Layer {
 
   static std::vector<OverlayLone> longest_first(const Lones& lones) {
     std::vector<OverlayLone> list;
-    for (const auto& [key, sum] : lones) list.push_back({key.name, key.op_class, sum});
+    for (const auto& [key, sum] : lones) list.push_back({key.name, key.operation, key.op_class, sum});
     std::stable_sort(list.begin(), list.end(),
                      [](const OverlayLone& a, const OverlayLone& b) { return a.sum.time > b.sum.time; });
     return list;

@@ -71,6 +71,7 @@ struct OverlayLayer {
 // What only one side has, by name.
 struct OverlayLone {
   std::string name;
+  std::string operation;  // of the framework, in a trace that says so: "aten::add"
   OpClass op_class = OpClass::other;
   OverlaySide sum;
 };
