@@ -95,7 +95,9 @@ std::string classes_in_words(const Overlay& overlay) {
          sums.pairs == 0 ? "-" : fmt::format("{:.2f} .. {:.2f} .. {:.2f}", sums.ratio[0], sums.ratio[1], sums.ratio[2]),
          lone(sums.only_trace), lone(sums.only_model)});
   }
-  return "\n" + table.to_string();
+  std::string text = "\n" + table.to_string();
+  if (overlay.ranks.size() > 1) text += fmt::format("  sums over {} ranks, here and below\n", overlay.ranks.size());
+  return text;
 }
 
 std::string groups_in_words(const Overlay& overlay) {
@@ -114,12 +116,20 @@ std::string groups_in_words(const Overlay& overlay) {
 
 std::string lones_in_words(const std::vector<OverlayLone>& lones, const char* title) {
   if (lones.empty()) return {};
-  TextTable table({title, "class", "count", "time"});
+  const bool has_operations =
+      std::any_of(lones.begin(), lones.end(), [](const OverlayLone& lone) { return !lone.operation.empty(); });
+  TextTable table(has_operations ? std::vector<std::string>{title, "operator", "class", "count", "time"}
+                                 : std::vector<std::string>{title, "class", "count", "time"});
   table.align_left(1);
+  if (has_operations) table.align_left(2);
   const std::size_t shown = std::min(most_lines, lones.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add({shortened(lones[i].name), std::string(key_of(lones[i].op_class)), fmt::format("{}", lones[i].sum.count),
-               milliseconds(lones[i].sum.time)});
+    std::vector<std::string> row = {shortened(lones[i].name)};
+    if (has_operations) row.push_back(shortened(lones[i].operation));
+    row.emplace_back(key_of(lones[i].op_class));
+    row.push_back(fmt::format("{}", lones[i].sum.count));
+    row.push_back(milliseconds(lones[i].sum.time));
+    table.add(std::move(row));
   }
   std::string text = "\n" + table.to_string();
   if (lones.size() > shown) text += fmt::format("  and {} more names\n", lones.size() - shown);
@@ -194,6 +204,7 @@ Json lones_json(const std::vector<OverlayLone>& lones) {
   Json list = Json::array();
   for (const auto& lone : lones) {
     list.push_back({{"name", lone.name},
+                    {"operator", lone.operation.empty() ? Json(nullptr) : Json(lone.operation)},
                     {"class", key_of(lone.op_class)},
                     {"count", lone.sum.count},
                     {"time_us", microseconds(lone.sum.time)}});

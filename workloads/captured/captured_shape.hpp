@@ -4,9 +4,8 @@
 // A layer is read off the products of the forward pass between one attention and the next, in order: the projection
 // (k = the heads' width) says the hidden size, the product back to it (n = hidden) the MLP's width, those in between
 // whether it is gated, those after it the widths of queries, keys and values; a product that only stands after the last
-// layer ends the pass, and is the head where it is
-// wide enough. Groups say the layout where their descriptions tell what they are for; where they do not, the
-// heads' width beside the hidden size says how many ranks share a layer.
+// layer ends the pass, and is the head where it is wide enough. Groups say the layout where their descriptions tell
+// what they are for; where they do not, the heads' width beside the hidden size says how many ranks share a layer.
 #pragma once
 
 #include <cstdint>
