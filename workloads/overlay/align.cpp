@@ -17,7 +17,10 @@ bool is_small(OpClass op_class) {
          op_class == OpClass::copy;
 }
 
-bool take_alike(Nanoseconds a, Nanoseconds b) { return std::max(a, b) <= 2 * std::min(a, b); }
+bool within_factor(std::int64_t factor, Nanoseconds a, Nanoseconds b) {
+  return std::max(a, b) / factor <= std::min(a, b);
+}
+bool take_alike(Nanoseconds a, Nanoseconds b) { return within_factor(2, a, b); }
 
 int small_score(const OverlayToken& a, const OverlayToken& b) {
   if (!is_small(a.op_class) || !is_small(b.op_class)) return 0;
@@ -27,10 +30,14 @@ int small_score(const OverlayToken& a, const OverlayToken& b) {
   if (a.op_class != b.op_class && !other) return 0;
   const bool have_words = a.word != OverlayWord::nothing && b.word != OverlayWord::nothing;
   if (have_words && a.word != b.word) return 0;
+  const bool same_shape = a.shape != 0 && a.shape == b.shape;
+  // Nothing but a class of many things: those of quite another length are something else.
+  const bool is_guess = !have_words && !same_shape && !(a.op_class == b.op_class && a.op_class == OpClass::norm);
+  if (is_guess && !within_factor(4, a.duration, b.duration)) return 0;
   int score = a.op_class == b.op_class ? 3 : 2;
   if (a.op_class == b.op_class && a.op_class == OpClass::norm) score += 3;
   if (have_words) score += 4;
-  if (a.shape != 0 && a.shape == b.shape) score += 3;
+  if (same_shape) score += 3;
   return score + (take_alike(a.duration, b.duration) ? 1 : 0);
 }
 

@@ -85,6 +85,16 @@ TEST(Align, NeverPairsProductsOfDifferentShapesNorClasses) {
   EXPECT_EQ(pair_score(all_reduce, all_gather), 0);
 }
 
+TEST(Align, PairsWhatOnlyItsClassSpeaksForUpToFourTimesTheLength) {
+  EXPECT_GT(pair_score(small(100), small(400)), 0);
+  EXPECT_EQ(pair_score(small(100), small(500)), 0);
+  EXPECT_GT(pair_score(small(100, OverlayWord::dropout), small(500, OverlayWord::dropout)), 0);
+  OverlayToken known = small(100);
+  OverlayToken other = small(500);
+  known.shape = other.shape = 7;
+  EXPECT_GT(pair_score(known, other), 0);
+}
+
 TEST(Align, TellsSmallOperationsApartByTheirTimesWhereNothingElseDoes) {
   const Tokens trace = {product(1), small(1), small(100), product(2)};
   const Tokens model = {product(1), small(90), product(2)};
