@@ -217,10 +217,13 @@ Json lones_json(const std::vector<OverlayLone>& lones) {
 std::string overlay_to_text(const Overlay& overlay) {
   std::string text = fmt::format("{} laid on {} capture{}{}\n", overlay.experiment, overlay.ranks.size(),
                                  overlay.ranks.size() == 1 ? "" : "s",
-                                 overlay.is_forward_only ? ": forward pass only, as captured" : "");
+                                 overlay.is_one_pass       ? ": one forward pass, as captured"
+                                 : overlay.is_forward_only ? ": forward passes only, as captured"
+                                                           : "");
   for (const auto& note : overlay.notes) text += "  " + note + "\n";
-  text += fmt::format("  of the time of its operations, {} of the trace and {} of the model have a partner\n\n",
-                      percent(overlay.trace_coverage()), percent(overlay.model_coverage()));
+  text += fmt::format(
+      "  of the time of its operations, {} of the trace ({} by equal shapes) and {} of the model have a partner\n\n",
+      percent(overlay.trace_coverage()), percent(overlay.trace_coverage_by_shape()), percent(overlay.model_coverage()));
   text += totals_in_words(overlay) + ranks_in_words(overlay) + classes_in_words(overlay) + layers_in_words(overlay);
   if (overlay.waiting > 0) {
     text += fmt::format("  of the trace's communication, {} waited for other ranks: not compared\n",
@@ -237,7 +240,10 @@ std::string overlay_to_json(const Overlay& overlay, int indent) {
   json["experiment"] = overlay.experiment;
   json["forward_only"] = overlay.is_forward_only;
   json["best_alignment"] = overlay.is_exact;
-  json["coverage"] = {{"trace", overlay.trace_coverage()}, {"model", overlay.model_coverage()}};
+  json["one_pass"] = overlay.is_one_pass;
+  json["coverage"] = {{"trace", overlay.trace_coverage()},
+                      {"trace_by_shape", overlay.trace_coverage_by_shape()},
+                      {"model", overlay.model_coverage()}};
   json["waiting_us"] = microseconds(overlay.waiting);
   json["ranks"] = ranks_json(overlay);
   json["classes"] = classes_json(overlay);

@@ -225,6 +225,7 @@ int pair_score(const OverlayToken& a, const OverlayToken& b) {
   const bool know_shapes = a.shape != 0 && b.shape != 0;
   if (is_large) {
     if (know_shapes) return a.shape == b.shape ? 16 : 0;
+    if (!within_factor(8, a.duration, b.duration)) return 0;
     return take_alike(a.duration, b.duration) ? 9 : 8;
   }
   const bool know_words = a.word != OverlayWord::nothing && b.word != OverlayWord::nothing;

@@ -137,22 +137,36 @@ class Layer {
     return role_of_rank(program_, 0).value_or(0);
   }
 
+  GeneratedPart part() const {
+    if (overlay_.is_one_pass) return GeneratedPart::one_forward_pass;
+    return overlay_.is_forward_only ? GeneratedPart::forward_passes : GeneratedPart::step;
+  }
+
   const GeneratedSide& generated(RoleId role) {
     const auto [place, is_new] = generated_.try_emplace(role);
-    if (is_new) place->second = generated_side(program_, timeline_, role, overlay_.is_forward_only);
+    if (is_new) place->second = generated_side(program_, timeline_, role, part());
     return place->second;
   }
 
   void find_out_passes(const CapturedSide& captured, RoleId role) {
     const auto trace = landmarks(captured.lanes[0].tokens);
-    const auto score = [&](bool forward_only) {
-      const auto model = landmarks(generated_side(program_, timeline_, role, forward_only).lanes[0].tokens);
-      return std::pair(align(trace, model).score, model.size());
+    const auto score = [&](GeneratedPart part) {
+      return align(trace, landmarks(generated_side(program_, timeline_, role, part).lanes[0].tokens)).score;
     };
-    const auto [whole, all] = score(false);
-    const auto [forward, some] = score(true);
-    overlay_.is_forward_only =
-        some < all && whole > 0 && static_cast<double>(forward) >= forward_share * static_cast<double>(whole);
+    const auto explains = [](std::int64_t some, std::int64_t all) {
+      return static_cast<double>(some) >= forward_share * static_cast<double>(all);
+    };
+    const std::int64_t whole = score(GeneratedPart::step);
+    const std::int64_t forward = score(GeneratedPart::forward_passes);
+    const auto& phases = program_.phase;
+    const bool has_more =
+        std::any_of(phases.begin(), phases.end(), [](Phase phase) { return phase == Phase::backward; });
+    if (!has_more || whole == 0 || !explains(forward, whole)) return;
+    overlay_.is_forward_only = true;
+    overlay_.is_one_pass = explains(score(GeneratedPart::one_forward_pass), forward);
+    if (!overlay_.is_one_pass) {
+      note("the model's forward passes lie between backward passes: its totals hold gaps that the trace has not");
+    }
   }
 
   void lay(std::uint32_t index) {
@@ -191,6 +205,7 @@ class Layer {
     for (std::size_t i = 0; i < trace.ids.size(); ++i) {
       const auto& token = trace.tokens[i];
       count(rank.trace_all, token.duration);
+      products_with_shapes_ += token.op_class == OpClass::gemm && token.shape != 0 ? 1 : 0;
       if (trace_is_paired[i]) continue;
       count(class_of(token).only_trace, token.duration);
       const auto& op = capture.device_ops[trace.ids[i]];
@@ -223,6 +238,7 @@ class Layer {
                 std::uint32_t op, RowId row) {
     const bool same_shape = own.shape != 0 && own.shape == other.shape;
     count(rank.trace_paired, own.duration);
+    if (same_shape) count(rank.trace_same_shape, own.duration);
     count(rank.model_paired, other.duration);
     OverlayClass& sums = class_of(own);
     ++sums.pairs;
@@ -285,6 +301,10 @@ class Layer {
       const auto at = [&](std::size_t tenths) { return ratios[(ratios.size() - 1) * tenths / 10]; };
       overlay_.classes[i].ratio = {at(1), at(5), at(9)};
     }
+    const auto& products = overlay_.classes[static_cast<std::size_t>(OpClass::gemm)];
+    if (products_with_shapes_ > 0 && products.same_shape == 0) {
+      note("no product of the trace has the shape of one of the model: another model, batch or layout?");
+    }
     if (!overlay_.is_exact) note("too long for the best alignment: aligned piece by piece");
   }
 
@@ -297,6 +317,7 @@ class Layer {
   std::map<RoleId, GeneratedSide> generated_;
   std::map<std::pair<std::string, std::string>, OverlayGroup> groups_;
   std::map<std::int32_t, OverlayLayer> layers_;
+  std::int64_t products_with_shapes_ = 0;  // of the trace
   Lones only_trace_;
   Lones only_model_;
   std::array<std::vector<double>, 7> ratios_;
@@ -316,6 +337,9 @@ double covered(const std::vector<OverlayRank>& ranks, OverlaySide OverlayRank::*
 }  // namespace
 
 double Overlay::trace_coverage() const { return covered(ranks, &OverlayRank::trace_paired, &OverlayRank::trace_all); }
+double Overlay::trace_coverage_by_shape() const {
+  return covered(ranks, &OverlayRank::trace_same_shape, &OverlayRank::trace_all);
+}
 double Overlay::model_coverage() const { return covered(ranks, &OverlayRank::model_paired, &OverlayRank::model_all); }
 
 Overlay lay_over(const CapturedRun& run, const Program& program, const Timeline& timeline, std::string experiment,

@@ -86,12 +86,14 @@ struct OverlayRank {
   OverlaySide trace_all;
   OverlaySide model_all;
   OverlaySide trace_paired;
+  OverlaySide trace_same_shape;  // of them, with one whose shapes are known and equal
   OverlaySide model_paired;
 };
 
 struct Overlay {
   std::string experiment;
-  bool is_forward_only = false;  // the captures hold no backward pass: laid on the model's forward pass
+  bool is_forward_only = false;  // the captures hold no backward pass: laid on the model's forward passes
+  bool is_one_pass = false;      // ... of its first micro-batch
   bool is_exact = true;          // false: too long for the best alignment; a good one
   std::vector<OverlayRank> ranks;
   std::array<OverlayClass, 7> classes;  // by OpClass, as the trace names them, over all ranks
@@ -105,6 +107,7 @@ struct Overlay {
 
   // Of the compared operations' time: those that have a partner.
   double trace_coverage() const;
+  double trace_coverage_by_shape() const;
   double model_coverage() const;
 };
 

@@ -232,12 +232,14 @@ CapturedSide captured_side(const CapturedRun& run, std::uint32_t index, const st
   return side;
 }
 
-GeneratedSide generated_side(const Program& program, const Timeline& timeline, RoleId role, bool forward_only) {
+GeneratedSide generated_side(const Program& program, const Timeline& timeline, RoleId role, GeneratedPart part) {
   std::vector<RowId> order;
   for (RowId row = 0; row < program.size(); ++row) {
     const OperationKind kind = program.kind[row];
     if (kind == OperationKind::host || kind == OperationKind::marker || kind == OperationKind::think) continue;
-    if (program.role_of(row) != role || (forward_only && program.phase[row] != Phase::forward)) continue;
+    if (program.role_of(row) != role) continue;
+    if (part != GeneratedPart::step && program.phase[row] != Phase::forward) continue;
+    if (part == GeneratedPart::one_forward_pass && program.micro_batch[row] > 0) continue;
     order.push_back(row);
   }
   std::stable_sort(order.begin(), order.end(), [&](RowId a, RowId b) { return timeline.begin[a] < timeline.begin[b]; });

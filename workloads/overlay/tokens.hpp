@@ -55,6 +55,8 @@ struct GeneratedSide {
   std::array<OverlayLane<RowId>, 2> lanes;
   std::vector<DeviceOp> ops;
 };
-GeneratedSide generated_side(const Program& program, const Timeline& timeline, RoleId role, bool forward_only);
+// Which rows of the step: all, forward passes, or the forward pass of the first micro-batch.
+enum class GeneratedPart : std::uint8_t { step, forward_passes, one_forward_pass };
+GeneratedSide generated_side(const Program& program, const Timeline& timeline, RoleId role, GeneratedPart part);
 
 }  // namespace warploom

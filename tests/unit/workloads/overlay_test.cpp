@@ -48,7 +48,7 @@ CapturedRun captured(const Changes& changes = {}) {
   capture.streams.resize(2);
   capture.threads.resize(1);
   std::vector<RowId> order;
-  const GeneratedSide side = generated_side(program, timeline, 0, false);
+  const GeneratedSide side = generated_side(program, timeline, 0, GeneratedPart::step);
   for (const auto& lane : side.lanes) order.insert(order.end(), lane.ids.begin(), lane.ids.end());
   for (const RowId row : order) {
     if (!changes.keeps(row)) continue;
@@ -103,7 +103,9 @@ TEST(Overlay, OfAStepOnItselfMatchesAllOfIt) {
   }
   const auto& gemm = overlay.classes[static_cast<std::size_t>(OpClass::gemm)];
   EXPECT_GT(gemm.pairs, 0);
-  EXPECT_EQ(gemm.same_shape, gemm.pairs);
+  EXPECT_EQ(gemm.same_shape, gemm.pairs);  // nothing else is recorded with shapes
+  EXPECT_DOUBLE_EQ(overlay.trace_coverage_by_shape(),
+                   static_cast<double>(gemm.trace) / static_cast<double>(rank.trace_all.time));
   EXPECT_EQ(overlay.largest.front().trace, overlay.largest.front().model_time);
 }
 
@@ -123,6 +125,17 @@ TEST(Overlay, NamesWhatTheTraceLacks) {
   EXPECT_EQ(overlay.only_model.front().sum.count, gone);
   EXPECT_TRUE(overlay.only_trace.empty());
   EXPECT_DOUBLE_EQ(overlay.trace_coverage(), 1);
+}
+
+TEST(Overlay, SaysWhenNoProductOfTheTraceIsOneOfTheModel) {
+  CapturedRun run = captured();
+  Capture& capture = run.captures.front();
+  for (auto& host : capture.host_ops) host.shapes = capture.texts.add("[[17, 19], [19, 23]]");
+  const Overlay overlay = laid(run);
+  EXPECT_EQ(overlay.classes[static_cast<std::size_t>(OpClass::gemm)].pairs, 0);
+  ASSERT_FALSE(overlay.notes.empty());
+  EXPECT_NE(overlay.notes.back().find("another model"), std::string::npos);
+  EXPECT_TRUE(laid(captured()).notes.size() < overlay.notes.size());
 }
 
 TEST(Overlay, NamesWhatTheModelLacks) {
@@ -169,9 +182,22 @@ TEST(Overlay, OfAForwardPassIsLaidOnTheForwardPass) {
   changes.keeps = [&](RowId row) { return program.phase[row] == Phase::forward; };
   const Overlay overlay = laid(captured(changes));
   EXPECT_TRUE(overlay.is_forward_only);
+  EXPECT_FALSE(overlay.is_one_pass);
   EXPECT_DOUBLE_EQ(overlay.trace_coverage(), 1);
   EXPECT_DOUBLE_EQ(overlay.model_coverage(), 1);
-  EXPECT_LT(overlay.ranks.front().model.window.length(), nanoseconds(generated().report.step_time));
+}
+
+TEST(Overlay, OfOneForwardPassIsLaidOnTheFirstMicroBatch) {
+  const Program& program = generated().program;
+  Changes changes;
+  changes.keeps = [&](RowId row) { return program.phase[row] == Phase::forward && program.micro_batch[row] <= 0; };
+  const Overlay overlay = laid(captured(changes));
+  EXPECT_TRUE(overlay.is_one_pass);
+  EXPECT_DOUBLE_EQ(overlay.trace_coverage(), 1);
+  EXPECT_DOUBLE_EQ(overlay.model_coverage(), 1);
+  const auto& rank = overlay.ranks.front();
+  EXPECT_EQ(rank.model.unions[0], rank.trace.unions[0]);
+  EXPECT_LT(2 * rank.model.window.length(), nanoseconds(generated().report.step_time));
 }
 
 TEST(Overlay, ComparesTransfersAndSaysHowLongWasWaited) {
