@@ -46,13 +46,16 @@ std::vector<bool> launched_within(const Capture& capture, Interval window) {
   return counts;
 }
 
-// Products and attention: what tells passes apart.
+// Products and attention: what tells passes apart; of known shapes, where there are such.
 std::vector<OverlayToken> landmarks(const std::vector<OverlayToken>& tokens) {
   std::vector<OverlayToken> large;
+  std::vector<OverlayToken> shaped;
   for (const auto& token : tokens) {
-    if (token.op_class == OpClass::gemm || token.op_class == OpClass::attention) large.push_back(token);
+    if (token.op_class != OpClass::gemm && token.op_class != OpClass::attention) continue;
+    large.push_back(token);
+    if (token.shape != 0) shaped.push_back(token);
   }
-  return large;
+  return shaped.empty() ? large : shaped;
 }
 
 WindowMetrics totals(const std::vector<DeviceOp>& ops) {
@@ -173,9 +176,10 @@ class Layer {
     const Capture& capture = run_.captures[index];
     const auto counts = counted(capture);
     if (!counts) return;
-    const CapturedSide captured = captured_side(run_, index, *counts);
+    CapturedSide captured = captured_side(run_, index, *counts);
     if (captured.ops.empty()) return;
     const RoleId role = role_of(capture);
+    joined_ += join_split_products(captured, generated_side(program_, timeline_, role, GeneratedPart::step).products);
     if (overlay_.ranks.empty()) find_out_passes(captured, role);
     const GeneratedSide& model = generated(role);
     OverlayRank rank;
@@ -201,17 +205,19 @@ class Layer {
     for (const auto& [i, j] : alignment.pairs) {
       trace_is_paired[i] = model_is_paired[j] = true;
       add_pair(capture, rank, trace.tokens[i], model.tokens[j], trace.ids[i], model.ids[j]);
+      rank.trace_paired.count += trace.parts[i] - 1;
     }
     for (std::size_t i = 0; i < trace.ids.size(); ++i) {
       const auto& token = trace.tokens[i];
-      count(rank.trace_all, token.duration);
+      count(rank.trace_all, token.duration, trace.parts[i]);
       products_with_shapes_ += token.op_class == OpClass::gemm && token.shape != 0 ? 1 : 0;
       if (trace_is_paired[i]) continue;
-      count(class_of(token).only_trace, token.duration);
+      count(class_of(token).only_trace, token.duration, trace.parts[i]);
       const auto& op = capture.device_ops[trace.ids[i]];
       const std::string_view operation =
           op.host_op == nothing ? std::string_view() : capture.texts[capture.host_ops[op.host_op].name];
-      count(only_trace_[{std::string(capture.texts[op.name]), std::string(operation), token.op_class}], token.duration);
+      count(only_trace_[{std::string(capture.texts[op.name]), std::string(operation), token.op_class}], token.duration,
+            trace.parts[i]);
     }
     for (std::size_t j = 0; j < model.ids.size(); ++j) {
       const auto& token = model.tokens[j];
@@ -222,8 +228,8 @@ class Layer {
     }
   }
 
-  static void count(OverlaySide& side, Nanoseconds time) {
-    ++side.count;
+  static void count(OverlaySide& side, Nanoseconds time, std::int64_t operations = 1) {
+    side.count += operations;
     side.time += time;
   }
   OverlayClass& class_of(const OverlayToken& token) {
@@ -305,6 +311,10 @@ class Layer {
     if (products_with_shapes_ > 0 && products.same_shape == 0) {
       note("no product of the trace has the shape of one of the model: another model, batch or layout?");
     }
+    if (joined_ > 0) {
+      note(fmt::format(
+          "{} products of the trace are further parts of one of the model (projections that are not joined)", joined_));
+    }
     if (!overlay_.is_exact) note("too long for the best alignment: aligned piece by piece");
   }
 
@@ -317,6 +327,7 @@ class Layer {
   std::map<RoleId, GeneratedSide> generated_;
   std::map<std::pair<std::string, std::string>, OverlayGroup> groups_;
   std::map<std::int32_t, OverlayLayer> layers_;
+  std::int64_t joined_ = 0;
   std::int64_t products_with_shapes_ = 0;  // of the trace
   Lones only_trace_;
   Lones only_model_;

@@ -3,6 +3,7 @@
 #include "workloads/overlay/tokens.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "hw_models/kernels/activation.hpp"
@@ -90,7 +91,92 @@ void add(OverlayLane<Id>& lane, Id id, OverlayToken token, Nanoseconds duration)
   token.duration = duration;
   lane.ids.push_back(id);
   lane.tokens.push_back(token);
+  lane.parts.push_back(1);
 }
+
+ProductSize product_size(const Kernel& kernel) {
+  if (kernel.family != "gemm") return {};
+  const GemmShape shape = gemm_shape(kernel);
+  return shape.batch == 1 ? ProductSize{{shape.m, shape.n, shape.k}} : ProductSize{};
+}
+
+// Whichever operand comes first.
+std::array<std::int64_t, 3> unordered(const std::array<std::int64_t, 3>& mnk) {
+  return {std::min(mnk[0], mnk[1]), std::max(mnk[0], mnk[1]), mnk[2]};
+}
+std::uint64_t product_key(const std::array<std::int64_t, 3>& mnk) {
+  const auto size = unordered(mnk);
+  return mixed({1, size[0], size[1], size[2]});
+}
+
+void drop(CapturedSide& side, const std::vector<bool>& gone) {
+  auto& lane = side.lanes[0];
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < lane.ids.size(); ++i) {
+    if (gone[i]) continue;
+    lane.ids[kept] = lane.ids[i];
+    lane.tokens[kept] = lane.tokens[i];
+    lane.parts[kept] = lane.parts[i];
+    side.products[kept] = side.products[i];
+    ++kept;
+  }
+  lane.ids.resize(kept);
+  lane.tokens.resize(kept);
+  lane.parts.resize(kept);
+  side.products.resize(kept);
+}
+
+// The products that make one of the model's with the first, along one of its sizes; alone where there are none.
+class SplitProducts {
+ public:
+  SplitProducts(const std::vector<ProductSize>& trace, const std::vector<ProductSize>& model) : trace_(trace) {
+    for (const auto& product : model) {
+      if (product.is_known()) whole_.insert(unordered(product.mnk));
+    }
+  }
+
+  bool is_whole(const std::array<std::int64_t, 3>& mnk) const { return whole_.contains(unordered(mnk)); }
+
+  struct Parts {
+    std::vector<std::size_t> places;
+    std::array<std::int64_t, 3> sum{};
+  };
+  Parts parts_of(std::size_t first, const std::vector<bool>& taken) const {
+    // Half of gate and up is as large as the gradient through the product after them: then only neighbours are parts.
+    const bool is_itself_whole = is_whole(trace_[first].mnk);
+    for (std::size_t along = 0; along < 3; ++along) {
+      std::array<std::int64_t, 3> sum = trace_[first].mnk;
+      std::vector<std::size_t> parts = {first};
+      std::size_t looked = 0;
+      for (std::size_t i = first + 1; i < trace_.size() && looked < most_apart; ++i) {
+        if (!trace_[i].is_known() || taken[i]) continue;
+        ++looked;
+        const bool fits = agrees(trace_[first].mnk, trace_[i].mnk, along);
+        if (is_itself_whole && !fits) break;
+        if (!fits || (!is_itself_whole && is_whole(trace_[i].mnk))) continue;
+        sum[along] += trace_[i].mnk[along];
+        parts.push_back(i);
+        if (is_whole(sum)) return {std::move(parts), sum};
+        if (parts.size() == most_parts) break;
+      }
+    }
+    return {{first}, trace_[first].mnk};
+  }
+
+ private:
+  static constexpr std::size_t most_parts = 3;
+  static constexpr std::size_t most_apart = 8;  // products, others of a backward pass between them
+
+  static bool agrees(const std::array<std::int64_t, 3>& a, const std::array<std::int64_t, 3>& b, std::size_t but) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (i != but && a[i] != b[i]) return false;
+    }
+    return true;
+  }
+
+  const std::vector<ProductSize>& trace_;
+  std::set<std::array<std::int64_t, 3>> whole_;
+};
 
 }  // namespace
 
@@ -151,6 +237,7 @@ OpClass class_of(const Kernel& kernel) {
 std::uint64_t shape_key(const Kernel& kernel) {
   if (kernel.family == "gemm") {
     const GemmShape shape = gemm_shape(kernel);
+    if (shape.batch == 1) return product_key({shape.m, shape.n, shape.k});
     return mixed({shape.batch, std::min(shape.m, shape.n), std::max(shape.m, shape.n), shape.k});
   }
   if (kernel.family == "attention") {
@@ -220,7 +307,9 @@ CapturedSide captured_side(const CapturedRun& run, std::uint32_t index, const st
       continue;
     }
     if (op.kind != DeviceOpKind::kernel) token.op_class = OpClass::copy;
-    if (const auto kernel = kernels.of(i)) token.shape = shape_key(*kernel);
+    const auto kernel = kernels.of(i);
+    if (kernel) token.shape = shape_key(*kernel);
+    side.products.push_back(kernel ? product_size(*kernel) : ProductSize{});
     if (token.op_class != OpClass::gemm && token.op_class != OpClass::attention) {
       token.word = word_of(capture.texts[op.name]);
       if (token.word == OverlayWord::nothing && op.host_op != nothing) {
@@ -230,6 +319,27 @@ CapturedSide captured_side(const CapturedRun& run, std::uint32_t index, const st
     add(side.lanes[0], i, token, op.duration);
   }
   return side;
+}
+
+std::int64_t join_split_products(CapturedSide& side, const std::vector<ProductSize>& model) {
+  const SplitProducts split(side.products, model);
+  auto& lane = side.lanes[0];
+  std::vector<bool> taken(lane.ids.size());
+  std::int64_t joined = 0;
+  for (std::size_t i = 0; i < lane.ids.size(); ++i) {
+    if (taken[i] || !side.products[i].is_known()) continue;
+    const auto [parts, sum] = split.parts_of(i, taken);
+    if (parts.size() < 2) continue;
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+      lane.tokens[i].duration += lane.tokens[parts[p]].duration;
+      taken[parts[p]] = true;
+    }
+    lane.parts[i] = static_cast<std::int64_t>(parts.size());
+    lane.tokens[i].shape = product_key(sum);
+    joined += lane.parts[i] - 1;
+  }
+  if (joined > 0) drop(side, taken);
+  return joined;
 }
 
 GeneratedSide generated_side(const Program& program, const Timeline& timeline, RoleId role, GeneratedPart part) {
@@ -254,6 +364,8 @@ GeneratedSide generated_side(const Program& program, const Timeline& timeline, R
     if (has_kernel) {
       const OverlayToken token = generated_token(program, row);
       add(side.lanes[0], row, token, duration);
+      const KernelId kernel = program.kernel[row];
+      side.products.push_back(kernel == none ? ProductSize{} : product_size(program.kernels[kernel]));
       op.kind = program.kind[row] == OperationKind::copy ? DeviceOpKind::copy : DeviceOpKind::kernel;
       op.op_class = token.op_class;
       side.ops.push_back(op);

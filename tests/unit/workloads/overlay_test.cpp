@@ -160,6 +160,50 @@ TEST(Overlay, NamesWhatTheModelLacks) {
   EXPECT_TRUE(overlay.only_model.empty());
 }
 
+// As Hugging Face and torchtitan run it: three products for queries, keys and values, two for gate and up.
+TEST(Overlay, PutsSplitProjectionsTogether) {
+  CapturedRun run = captured();
+  Capture& capture = run.captures.front();
+  std::vector<DeviceOp> ops;
+  std::int64_t parts = 0;
+  for (const auto& op : capture.device_ops) {
+    const std::string kernel(capture.texts[op.name]);
+    const std::int64_t count = kernel == "qkv" ? 3 : kernel == "mlp_first" ? 2 : 1;
+    std::int64_t m = 0;
+    std::int64_t k = 0;
+    std::int64_t n = 0;
+    if (count > 1) {
+      const std::string shapes(capture.texts[capture.host_ops[op.host_op].shapes]);
+      ASSERT_EQ(std::sscanf(shapes.c_str(), "[[%ld, %ld], [%*d, %ld]]", &m, &k, &n), 3);
+    }
+    for (std::int64_t part = 0; part < count; ++part) {
+      DeviceOp one = op;
+      one.duration = part == 0 ? op.duration - (count - 1) * (op.duration / count) : op.duration / count;
+      if (part > 0) one.start = ops.back().end();
+      if (count > 1) {
+        HostOp host = capture.host_ops[op.host_op];
+        // Queries are the half of it, keys and values a quarter each (here: of any sizes that sum up).
+        const std::int64_t width = count == 2 ? n / 2 : part == 0 ? n - 2 * (n / 4) : n / 4;
+        host.shapes = capture.texts.add(fmt::format("[[{}, {}], [{}, {}]]", m, k, k, width));
+        one.host_op = static_cast<std::uint32_t>(capture.host_ops.size());
+        capture.host_ops.push_back(host);
+        ++parts;
+      }
+      ops.push_back(one);
+    }
+  }
+  capture.device_ops = std::move(ops);
+  run.matching.of_op.front().assign(capture.device_ops.size(), nothing);
+  const Overlay overlay = laid(run);
+  ASSERT_GT(parts, 0);
+  EXPECT_TRUE(overlay.only_model.empty());
+  EXPECT_TRUE(overlay.only_trace.empty());
+  const auto& gemm = overlay.classes[static_cast<std::size_t>(OpClass::gemm)];
+  EXPECT_EQ(gemm.trace, gemm.model);
+  EXPECT_EQ(overlay.ranks.front().trace_all.count, static_cast<std::int64_t>(capture.device_ops.size()));
+  EXPECT_EQ(overlay.ranks.front().trace_paired.count, overlay.ranks.front().trace_all.count);
+}
+
 TEST(Overlay, PutsTheOperationThatDiffersMostFirst) {
   const Program& program = generated().program;
   Changes changes;
