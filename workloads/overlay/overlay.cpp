@@ -35,13 +35,24 @@ std::optional<RoleId> role_of_rank(const Program& program, Rank rank) {
   return std::nullopt;
 }
 
-// Of the operations: launched within the window, or begun there where no launch is known.
+// Of the operations: launched within the window. Those without a launch that is known count from the first of these on:
+// before it the device ran what an earlier step had launched.
 std::vector<bool> launched_within(const Capture& capture, Interval window) {
   std::vector<bool> counts(capture.device_ops.size());
+  Nanoseconds first = window.end;
+  bool any = false;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const auto& op = capture.device_ops[i];
-    const Nanoseconds at = op.launch != nothing ? capture.calls[op.launch].start : op.start;
+    if (op.launch == nothing) continue;
+    const Nanoseconds at = capture.calls[op.launch].start;
     counts[i] = at >= window.begin && at < window.end;
+    if (counts[i]) first = std::min(first, op.start);
+    any = any || counts[i];
+  }
+  if (!any) first = window.begin;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (op.launch == nothing) counts[i] = op.start >= first && op.start < window.end;
   }
   return counts;
 }

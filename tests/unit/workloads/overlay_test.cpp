@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -282,6 +284,27 @@ TEST(Overlay, TakesTheStepThatIsAskedFor) {
   for (const auto& op : capture.device_ops) before += op.start < middle ? 1 : 0;
   EXPECT_EQ(laid(run, {.step = 3}).ranks.front().trace_all.count, before);
   EXPECT_THROW(laid(run, {.step = 4}), UserError);
+}
+
+// What an earlier step launched still runs when a step begins.
+TEST(Overlay, LeavesOutWhatRanBeforeTheFirstOperationOfTheStep) {
+  CapturedRun run = captured();
+  Capture& capture = run.captures.front();
+  const std::size_t left = capture.device_ops.size() / 3;
+  std::nth_element(capture.device_ops.begin(), capture.device_ops.begin() + static_cast<std::ptrdiff_t>(left),
+                   capture.device_ops.end(), [](const DeviceOp& a, const DeviceOp& b) { return a.start < b.start; });
+  HostCall call;
+  call.start = 10;
+  capture.calls.push_back(call);
+  capture.device_ops[left].launch = 0;
+  Annotation step;
+  step.thread = 0;
+  step.name = capture.texts.add("ProfilerStep#3");
+  step.duration = Nanoseconds{1} << 60;
+  capture.annotations.push_back(step);
+  std::int64_t after = 0;
+  for (const auto& op : capture.device_ops) after += op.start >= capture.device_ops[left].start ? 1 : 0;
+  EXPECT_EQ(laid(run).ranks.front().trace_all.count, after);
 }
 
 TEST(Overlay, RefusesTracesWithoutWork) {
