@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What the text and the database form of an Ascend profile add to one capture.
 #include "traces/ascend_capture.hpp"
 
 #include <fmt/format.h>

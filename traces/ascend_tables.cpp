@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tables beside trace_view.json: kernels, communication, steps, settings.
 #include "traces/ascend_tables.hpp"
 
 #include <fmt/format.h>

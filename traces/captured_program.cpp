@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "sim/core/errors.hpp"
@@ -49,7 +50,9 @@ class RankRows {
     origin_ = origin;
     add_streams();
     rows_.assign(capture_.device_ops.size(), none);
-    step_rows_.assign(graph_.steps.size(), {none, none});
+    made_.resize(graph_.steps.size());
+    returned_.resize(graph_.steps.size());
+    is_finished_.assign(graph_.steps.size(), false);
     op_state_.assign(capture_.device_ops.size(), State::untouched);
     step_state_.assign(graph_.steps.size(), State::untouched);
     first_edge_.assign(capture_.device_ops.size() + 1, 0);
@@ -58,8 +61,8 @@ class RankRows {
 
     std::vector<std::uint32_t> steps(graph_.steps.size());
     for (std::uint32_t i = 0; i < steps.size(); ++i) steps[i] = i;
-    std::stable_sort(steps.begin(), steps.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return step_start(a) < step_start(b); });
+    const auto earlier = [&](std::uint32_t a, std::uint32_t b) { return step_start(a) < step_start(b); };
+    if (!std::is_sorted(steps.begin(), steps.end(), earlier)) std::stable_sort(steps.begin(), steps.end(), earlier);
     std::size_t next = 0;
     for (std::uint32_t op = 0; op < capture_.device_ops.size(); ++op) {
       while (next < steps.size() && step_start(steps[next]) <= capture_.device_ops[op].start) {
@@ -78,9 +81,10 @@ class RankRows {
     Kind kind = Kind::op;
     std::uint32_t index = 0;
   };
-  struct StepRows {
-    RowId think = none;  // its end: the call is made
-    RowId done = none;   // its end: the call has returned, or, where it does not block, was made
+  // `since` after the end of a row.
+  struct Point {
+    RowId row = none;
+    Nanoseconds since = 0;
   };
   struct Lane {
     StreamId stream = none;
@@ -111,15 +115,16 @@ class RankRows {
     for (const auto& op : capture_.device_ops) first = std::min(first, op.start);
     for (const auto& call : capture_.calls) first = std::min(first, call.start);
     begins_ = capture_.device_ops.empty() && capture_.calls.empty() ? origin_ : first;
-    start.duration = picoseconds(begins_ - origin_);
+    const bool moved = !retiming_.starts.empty() && retiming_.starts[index_];
+    start.duration = picoseconds(moved ? *retiming_.starts[index_] : begins_ - origin_);
     start_ = program_.add(start);
     for (const auto& thread : capture_.threads) {
       threads_.push_back(program_.add_stream(
           {role_, StreamKind::host, thread.name.empty() ? "thread " + std::to_string(thread.id) : thread.name}));
     }
-    thread_begun_.assign(capture_.threads.size(), false);
+    threads_now_.assign(capture_.threads.size(), {start_, 0});
     lanes_.resize(capture_.streams.size());
-    think_name_ = program_.add_name("host");
+    think_name_ = program_.add_name("woken");
   }
 
   // What `item` waits for and that is not there yet comes first; a circle is cut where it closes.
@@ -155,7 +160,7 @@ class RankRows {
     const auto& step = graph_.steps[item.index];
     if (step.handed_by != nothing) visit({Item::Kind::step, step.handed_by});
     if (const std::uint32_t before = step_before(item.index); before != nothing) visit({Item::Kind::step, before});
-    // What a call waits for may need the call itself (a copy): its think row stands alone then, see add_step.
+    // What a call waits for may need the call itself (a copy): its return is a row of its own, see finish_step.
   }
 
   std::span<const OpEdge> edges_of(std::uint32_t op) const {
@@ -180,40 +185,36 @@ class RankRows {
 
   // ---- Threads -----------------------------------------------------------------------------------------------------
 
-  // The step's own call; the return of the one before it, which may wait for operations, comes first.
+  // A thread's steps are points in time after the last that waited for something: only those are rows.
   void add_step(std::uint32_t index) {
     const auto& step = graph_.steps[index];
-    const std::uint32_t thread = capture_.calls[step.call].thread;
+    auto& now = threads_now_[capture_.calls[step.call].thread];
     const std::uint32_t before = step_before(index);
     if (before != nothing) finish_step(before);
-    if (step.handed_by != nothing && step_rows_[step.handed_by].think != none) finish_step(step.handed_by);
-    needs_.clear();
-    lags_.clear();
-    if (!thread_begun_[thread]) need(start_, Time::zero());
-    thread_begun_[thread] = true;
-    Operation row;
-    row.kind = OperationKind::think;
-    row.stream = threads_[thread];
-    row.cause = Cause::host;
-    row.name = think_name_;
-    const Nanoseconds time = retiming_.thinks.empty() ? step.think : retiming_.thinks[index_][index];
-    row.duration = picoseconds(time) * retiming_.think_scale;
-    if (step.handed_by != nothing && step_rows_[step.handed_by].think != none) {
-      need(step_rows_[step.handed_by].done, Time::zero());
+    const Nanoseconds think = think_of(index);
+    if (step.handed_by != nothing && step_state_[step.handed_by] == State::done) {
+      finish_step(step.handed_by);
+      const Point given = returned_[step.handed_by];
+      begin_row();
+      need(given);
+      now = {add_host_row(index, think_name_, think), 0};
+    } else {
+      now.since += think;
     }
-    step_rows_[index].think = step_rows_[index].done = program_.add(row, needs_, {}, used_lags());
+    made_[index] = returned_[index] = now;
   }
 
+  // The return of a call that blocks: after what it waits for.
   void finish_step(std::uint32_t index) {
     const auto& step = graph_.steps[index];
-    auto& rows = step_rows_[index];
-    if (!step.blocks || rows.done != rows.think) return;
+    if (!step.blocks || is_finished_[index]) return;
+    is_finished_[index] = true;
     // The operations may still have to be added; each of them only needs steps that are there.
     for (const std::uint32_t op : graph_.waits_of(step)) {
       if (op_state_[op] == State::untouched) emit_nested({Item::Kind::op, op});
     }
-    needs_.clear();
-    lags_.clear();
+    begin_row();
+    need(made_[index]);
     for (const std::uint32_t op : graph_.waits_of(step)) {
       if (rows_[op] != none) {
         need(rows_[op], Time::zero());
@@ -221,13 +222,25 @@ class RankRows {
         ++result_.dropped_edges;
       }
     }
+    const Point done{add_host_row(index, name_of(capture_.calls[step.call].name), step.hold), 0};
+    returned_[index] = done;
+    threads_now_[capture_.calls[step.call].thread] = done;
+  }
+
+  RowId add_host_row(std::uint32_t step, NameId name, Nanoseconds duration) {
     Operation row;
     row.kind = OperationKind::think;
-    row.stream = threads_[capture_.calls[step.call].thread];
+    row.stream = threads_[capture_.calls[graph_.steps[step].call].thread];
     row.cause = Cause::host;
-    row.name = program_.add_name(capture_.texts[capture_.calls[step.call].name]);
-    row.duration = picoseconds(step.hold);
-    rows.done = program_.add(row, needs_, {}, used_lags());
+    row.name = name;
+    row.duration = picoseconds(duration);
+    return program_.add(row, needs_, {}, used_lags());
+  }
+
+  Nanoseconds think_of(std::uint32_t step) const {
+    const Nanoseconds think = retiming_.thinks.empty() ? graph_.steps[step].think : retiming_.thinks[index_][step];
+    if (retiming_.think_scale == 1.0) return think;
+    return static_cast<Nanoseconds>(std::llround(static_cast<double>(think) * retiming_.think_scale));
   }
 
   // Hostile files could nest without end: what lies too deep is cut off as a circle is.
@@ -243,10 +256,15 @@ class RankRows {
 
   // ---- Devices -----------------------------------------------------------------------------------------------------
 
+  void begin_row() {
+    needs_.clear();
+    lags_.clear();
+  }
   void need(RowId row, Time lag) {
     needs_.push_back(row);
     lags_.push_back(lag);
   }
+  void need(const Point& point) { need(point.row, picoseconds(point.since)); }
   std::span<const Time> used_lags() const {
     const bool any = std::any_of(lags_.begin(), lags_.end(), [](Time lag) { return lag > Time::zero(); });
     return any ? std::span<const Time>(lags_) : std::span<const Time>();
@@ -258,8 +276,7 @@ class RankRows {
 
   void add_op(std::uint32_t index) {
     const auto& op = capture_.device_ops[index];
-    needs_.clear();
-    lags_.clear();
+    begin_row();
     Operation row;
     const std::uint32_t before = graph_.before[index];
     Lane& lane = lane_for(op, before);
@@ -290,13 +307,10 @@ class RankRows {
     if (op.kind != DeviceOpKind::sync) last_of_all_ = index;
   }
 
-  // Operations that no call launched keep their recorded distance to what came before, unless the queue explains it.
+  // Operations that no call launched keep their recorded distance to what came before.
   Time queue_lag(const DeviceOp& op, std::uint32_t before) const {
     const auto& first = capture_.device_ops[before];
-    const Nanoseconds usual = graph_.lags.queue(first, op);
-    const Nanoseconds gap = op.start - first.end();
-    if (op.launch == nothing && gap > 6 * std::max<Nanoseconds>(usual, 1000)) return picoseconds(gap);
-    return picoseconds(usual);
+    return picoseconds(op.launch == nothing ? op.start - first.end() : graph_.lags.queue(first, op));
   }
 
   // What runs on this rank one after another, whatever stream it is on.
@@ -309,9 +323,9 @@ class RankRows {
     const auto& op = capture_.device_ops[index];
     const std::uint32_t step = launching_step(op);
     if (retiming_.graphs && before != nothing) return;
-    if (step != nothing && step_rows_[step].think != none) {
+    if (step != nothing && step_state_[step] == State::done) {
       const Nanoseconds latency = retiming_.launch_latency.value_or(graph_.lags.launch(capture_, index));
-      need(step_rows_[step].think, picoseconds(latency));
+      need({made_[step].row, made_[step].since + latency});
     } else if (before == nothing) {
       need(start_, picoseconds(op.start - begins_));
     }
@@ -336,7 +350,7 @@ class RankRows {
 
   void describe(std::uint32_t index, Operation& row) {
     const auto& op = capture_.device_ops[index];
-    row.name = program_.add_name(capture_.texts[op.name]);
+    row.name = name_of(op.name);
     row.duration = picoseconds(duration(index));
     if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
       row.kind = OperationKind::collective;
@@ -352,6 +366,14 @@ class RankRows {
       row.kind = OperationKind::compute;
       row.cause = compute_cause(op.op_class);
     }
+  }
+
+  // Texts and names are both held once: each meets the other once.
+  NameId name_of(TextId text) {
+    if (text == nothing) return none;
+    if (names_.empty()) names_.assign(capture_.texts.size(), none);
+    if (names_[text] == none) names_[text] = program_.add_name(capture_.texts[text]);
+    return names_[text];
   }
 
   std::string_view group_of(const DeviceOp& op) const {
@@ -396,10 +418,13 @@ class RankRows {
   RoleId role_ = 0;
   RowId start_ = none;
   NameId think_name_ = none;
+  std::vector<NameId> names_;  // by text
   std::vector<StreamId> threads_;
-  std::vector<bool> thread_begun_;
+  std::vector<Point> threads_now_;
   std::vector<std::vector<Lane>> lanes_;
-  std::vector<StepRows> step_rows_;
+  std::vector<Point> made_;      // by step: its call
+  std::vector<Point> returned_;  // and its return, where it blocks
+  std::vector<bool> is_finished_;
   std::vector<State> op_state_;
   std::vector<State> step_state_;
   std::vector<std::uint32_t> first_edge_;
@@ -456,6 +481,12 @@ CapturedProgram make_program(const std::vector<Capture>& captures, const std::ve
   if (zero == std::numeric_limits<Nanoseconds>::max()) zero = 0;
   for (const auto& group : retiming.groups) result.program.add_group(group);
   std::vector<MeetingId> meetings(matching.collectives.size(), none);
+  std::size_t rows = captures.size();
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    rows += captures[i].device_ops.size() + graphs[i].steps.size();
+    for (const auto& step : graphs[i].steps) rows += step.blocks ? 1 : 0;
+  }
+  result.program.reserve(rows);
   for (std::uint32_t i = 0; i < captures.size(); ++i) {
     result.origin.push_back(zero + matching.clock_offset[i]);
     RankRows(result, captures, graphs, matching, retiming, meetings, i).run(result.origin.back());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A captured run as a program: durations as recorded, starts from what waited for what.
 //
-// One role a capture, one stream a lane of a device stream and a thread. Threads' rows are `think` rows: the time to
-// the next call that matters, then, where that call blocks, what it takes after its waits. An operation waits for its
-// launch (and the launch latency), for the one before it on its stream (and the queue's gap) and for its events. What
-// nothing explains keeps its recorded distance (EdgeCounts::timed_gaps). A collective of several ranks is a meeting
-// that takes what its last member needed.
+// One role a capture, one stream a lane of a device stream and a thread. What a thread does on its own is time, not
+// rows: operations are launched so long after the last call of the thread that waited for something. Such a call is a
+// `think` row that takes what is left of it after its waits. An operation waits for its launch (and the launch
+// latency), for the one before it on its stream (and the queue's gap) and for its events. What nothing explains keeps
+// its recorded distance (EdgeCounts::timed_gaps). A collective of several ranks is a meeting that takes what its last
+// member needed.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,11 @@ struct PlannedCall {
 
 // What differs from the capture; empty vectors: nothing.
 struct Retiming {
-  std::vector<std::vector<Nanoseconds>> durations;      // by capture and operation
-  std::vector<std::vector<Nanoseconds>> thinks;         // by capture and host step
-  std::vector<std::vector<bool>> follows;               // by capture and operation: part of what runs before it
-  std::vector<double> slow_downs;                       // by capture: of its kernels
+  std::vector<std::vector<Nanoseconds>> durations;  // by capture and operation
+  std::vector<std::vector<Nanoseconds>> thinks;     // by capture and host step
+  std::vector<std::vector<bool>> follows;           // by capture and operation: part of what runs before it
+  std::vector<std::optional<Nanoseconds>> starts;   // by capture: its first event after the run's, instead of its own
+  std::vector<double> slow_downs;                   // by capture: of its kernels
   std::vector<std::optional<PlannedCall>> collectives;  // by matched collective
   std::vector<Group> groups;
   std::int64_t devices = 0;                   // of the network that `groups` count; 0: none

@@ -81,8 +81,8 @@ std::vector<std::string> doubts(const CapturedRun& run) {
   return sentences;
 }
 
-std::vector<CapturedStraggler> find_stragglers(const CapturedRun& run) {
-  std::vector<CapturedStraggler> stragglers(run.captures.size());
+std::vector<Lateness> find_stragglers(const CapturedRun& run) {
+  std::vector<Lateness> stragglers(run.captures.size());
   for (std::uint32_t i = 0; i < stragglers.size(); ++i) stragglers[i].capture = i;
   for (const auto& collective : run.matching.collectives) {
     if (collective.members.size() < 2) continue;
@@ -99,7 +99,7 @@ std::vector<CapturedStraggler> find_stragglers(const CapturedRun& run) {
   }
   if (run.matching.matched == 0) return {};
   std::stable_sort(stragglers.begin(), stragglers.end(),
-                   [](const CapturedStraggler& a, const CapturedStraggler& b) { return a.others_waited > b.others_waited; });
+                   [](const Lateness& a, const Lateness& b) { return a.others_waited > b.others_waited; });
   return stragglers;
 }
 

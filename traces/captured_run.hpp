@@ -30,7 +30,7 @@ struct CapturedRun {
 std::vector<std::string> doubts(const CapturedRun& run);
 
 // Which rank kept the others waiting.
-struct CapturedStraggler {
+struct Lateness {
   std::uint32_t capture = 0;
   std::int64_t last = 0;          // collectives to which it came last
   Nanoseconds others_waited = 0;  // for it, over all of them: from the arrival of each to its own
@@ -42,6 +42,6 @@ CapturedRun understand(std::span<const std::string> paths, const ReadOptions& op
                        const InferenceOptions& inference = {});
 
 // By how long others waited, the worst first; empty without matched collectives.
-std::vector<CapturedStraggler> find_stragglers(const CapturedRun& run);
+std::vector<Lateness> find_stragglers(const CapturedRun& run);
 
 }  // namespace warploom

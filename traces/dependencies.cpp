@@ -22,10 +22,16 @@ std::vector<std::uint32_t> stream_order(const Capture& capture) {
   std::vector<std::uint32_t> before(capture.device_ops.size(), nothing);
   std::vector<std::vector<std::uint32_t>> recent(capture.streams.size());  // the last few, as a ring
   std::vector<std::size_t> seen(capture.streams.size(), 0);
+  std::vector<std::uint32_t> latest(capture.streams.size(), nothing);  // what ends last so far
   for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
     auto& ring = recent[op.stream];
-    for (const std::uint32_t other : ring) {
+    auto& last = latest[op.stream];
+    const bool in_order = last != nothing && capture.device_ops[last].end() <= op.start + near;
+    if (in_order) before[i] = last;
+    if (last == nothing || op.end() >= capture.device_ops[last].end()) last = i;
+    for (std::size_t k = 0; !in_order && k < ring.size(); ++k) {
+      const std::uint32_t other = ring[k];
       const Nanoseconds end = capture.device_ops[other].end();
       if (end > op.start + near) continue;
       if (before[i] == nothing || end > capture.device_ops[before[i]].end() ||

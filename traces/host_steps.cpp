@@ -36,11 +36,7 @@ bool may_block(const Capture& capture, const HostCall& call) {
 class StepFinder {
  public:
   StepFinder(const Capture& capture, const LaunchOrder& order, CaptureGraph& graph)
-      : capture_(capture), order_(order), graph_(graph), near_(tolerance(capture)), by_end_(capture.device_ops.size()) {
-    std::iota(by_end_.begin(), by_end_.end(), 0U);
-    std::sort(by_end_.begin(), by_end_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return capture.device_ops[a].end() < capture.device_ops[b].end();
-    });
+      : capture_(capture), order_(order), graph_(graph), near_(tolerance(capture)) {
     for (std::uint32_t i = 0; i < capture.syncs.size(); ++i) {
       if (capture.syncs[i].kind != SyncKind::stream_wait) sync_of_.emplace(capture.syncs[i].correlation, i);
     }
@@ -159,18 +155,18 @@ class StepFinder {
 
   // Of all that was launched before the call, what ended last before it returned; nothing where that was over before.
   void guess_wait(const HostCall& call, HostStep& step) {
-    auto place = std::partition_point(by_end_.begin(), by_end_.end(), [&](std::uint32_t op) {
-      return capture_.device_ops[op].end() <= call.end() + near_;
-    });
-    for (std::size_t looked = 0; place != by_end_.begin() && looked < farthest_look; ++looked) {
-      const auto& op = capture_.device_ops[*--place];
-      if (op.end() <= call.start) return;
-      if (op.launch == nothing ? op.start > call.start : capture_.calls[op.launch].start > call.start) continue;
-      wait_for(*place);
-      if (call.kind == CallKind::device_sync) wait_for_all_streams(call, *place);
-      ++graph_.counts.inferred;
-      return block(step, op.end());
+    std::uint32_t last = nothing;
+    for (std::uint32_t stream = 0; stream < std::min(order_.stream_count(), most_streams); ++stream) {
+      const std::uint32_t op =
+          order_.last_ended(stream, call.start, call.end() + near_, capture_.device_ops, farthest_look);
+      if (op == nothing) continue;
+      if (last == nothing || capture_.device_ops[op].end() > capture_.device_ops[last].end()) last = op;
     }
+    if (last == nothing || capture_.device_ops[last].end() <= call.start) return;
+    wait_for(last);
+    if (call.kind == CallKind::device_sync) wait_for_all_streams(call, last);
+    ++graph_.counts.inferred;
+    block(step, capture_.device_ops[last].end());
   }
 
   // On other hardware another stream may be the last.
@@ -187,7 +183,6 @@ class StepFinder {
   const LaunchOrder& order_;
   CaptureGraph& graph_;
   Nanoseconds near_;
-  std::vector<std::uint32_t> by_end_;
   std::unordered_map<std::uint64_t, std::uint32_t> sync_of_;
   mutable Nanoseconds origin_ = nothing_yet;
 };

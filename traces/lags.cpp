@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <unordered_map>
 
 #include "traces/dependencies.hpp"
 
@@ -16,7 +16,6 @@ constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::min();
 constexpr std::size_t enough = 8;  // samples for a figure of their own
 
 std::size_t index(DeviceOpKind kind) { return static_cast<std::size_t>(kind); }
-std::uint64_t call_key(TextId call, DeviceOpKind kind) { return std::uint64_t{call} << 8U | index(kind); }
 
 // The median, unless half of all waited for something that nobody knows of: no more than twice the lower quartile.
 Nanoseconds typical(std::vector<Nanoseconds>& values) {
@@ -48,7 +47,7 @@ bool is_staged(const Capture& capture, const DeviceOp& op) {
   return op.kind == DeviceOpKind::copy && capture.texts[op.name].find("Pageable ->") != std::string_view::npos;
 }
 
-constexpr Nanoseconds long_call = 100'000;
+constexpr Nanoseconds long_call = 20'000;  // at least, and twice as long as usual: it was held up
 
 }  // namespace
 
@@ -67,6 +66,7 @@ LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before
 }
 
 void LagModel::measure_calls(const Capture& capture) {
+  usual_call_.assign(capture.texts.size(), -1);
   std::unordered_map<TextId, std::vector<Nanoseconds>> durations;
   for (const auto& call : capture.calls) {
     if (call.kind == CallKind::launch || call.kind == CallKind::graph_launch || call.kind == CallKind::fill) {
@@ -82,12 +82,13 @@ void LagModel::measure_calls(const Capture& capture) {
 
 Nanoseconds LagModel::excess(const HostCall& call) const {
   if (call.duration < long_call) return 0;
-  const auto usual = usual_call_.find(call.name);
-  return usual == usual_call_.end() ? 0 : std::max<Nanoseconds>(0, call.duration - usual->second);
+  const Nanoseconds usual = call.name < usual_call_.size() ? usual_call_[call.name] : -1;
+  return usual < 0 || call.duration < 2 * usual ? 0 : call.duration - usual;
 }
 
 void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at) {
-  std::map<std::uint64_t, std::vector<Nanoseconds>> by_call;
+  const auto key = [](TextId call, DeviceOpKind kind) { return std::size_t{call} * kinds + index(kind); };
+  std::vector<std::vector<Nanoseconds>> by_call(capture.texts.size() * kinds);
   std::array<std::vector<Nanoseconds>, kinds> by_kind;
   for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
@@ -99,7 +100,7 @@ void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseco
       own_launch_[static_cast<std::uint32_t>(i)] = op.start - call.start;
     }
     if (is_staged(capture, op) || !was_idle || excess(call) > 0) continue;
-    by_call[call_key(call.name, op.kind)].push_back(op.start - call.start);
+    by_call[key(call.name, op.kind)].push_back(op.start - call.start);
     by_kind[index(op.kind)].push_back(op.start - call.start);
   }
   auto& kernels = by_kind[index(DeviceOpKind::kernel)];
@@ -108,8 +109,9 @@ void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseco
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (!by_kind[kind].empty()) launch_of_kind_[kind] = typical(by_kind[kind]);
   }
-  for (auto& [key, delays] : by_call) {
-    if (delays.size() >= enough) launch_of_call_[key] = typical(delays);
+  launch_of_call_.assign(by_call.size(), -1);
+  for (std::size_t i = 0; i < by_call.size(); ++i) {
+    if (by_call[i].size() >= enough) launch_of_call_[i] = typical(by_call[i]);
   }
 }
 
@@ -155,11 +157,13 @@ void LagModel::measure_events(const Capture& capture, std::span<const std::uint3
 Nanoseconds LagModel::launch(const Capture& capture, std::uint32_t number) const {
   const auto& op = capture.device_ops[number];
   if (op.launch == nothing) return 0;
-  if (const auto own = own_launch_.find(number); own != own_launch_.end()) return own->second;
+  if (op.kind == DeviceOpKind::copy) {
+    if (const auto own = own_launch_.find(number); own != own_launch_.end()) return own->second;
+  }
   const auto& call = capture.calls[op.launch];
-  const auto place = launch_of_call_.find(call_key(call.name, op.kind));
-  const Nanoseconds usual = place != launch_of_call_.end() ? place->second : launch_of_kind_[index(op.kind)];
-  return usual + excess(call);
+  const std::size_t place = std::size_t{call.name} * kinds + index(op.kind);
+  const Nanoseconds own = place < launch_of_call_.size() ? launch_of_call_[place] : -1;
+  return (own >= 0 ? own : launch_of_kind_[index(op.kind)]) + excess(call);
 }
 
 Nanoseconds LagModel::queue(const DeviceOp& before, const DeviceOp& op) const {

@@ -49,9 +49,9 @@ class LagModel {
                       std::span<const Nanoseconds> events_at);
 
   std::array<Nanoseconds, kinds> launch_of_kind_{6000, 6000, 6000, 6000, 6000};
-  std::unordered_map<std::uint64_t, Nanoseconds> launch_of_call_;  // by (name of the call, kind of operation)
-  std::unordered_map<std::uint32_t, Nanoseconds> own_launch_;      // by operation
-  std::unordered_map<TextId, Nanoseconds> usual_call_;             // median duration by name
+  std::vector<Nanoseconds> launch_of_call_;                    // by (name of the call, kind of operation); -1: none
+  std::unordered_map<std::uint32_t, Nanoseconds> own_launch_;  // by operation
+  std::vector<Nanoseconds> usual_call_;                        // median duration by name; -1: none
   std::array<std::array<Nanoseconds, kinds>, kinds> queue_{};
   Nanoseconds queue_all_ = 1000;
   std::array<Nanoseconds, kinds> event_{1000, 1000, 1000, 1000, 1000};

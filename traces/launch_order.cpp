@@ -11,8 +11,10 @@ namespace warploom {
 LaunchOrder::LaunchOrder(const Capture& capture)
     : calls_(capture.calls.size()), ops_begin_(capture.calls.size() + 1, 0), by_stream_(capture.streams.size()) {
   std::iota(calls_.begin(), calls_.end(), 0U);
-  std::stable_sort(calls_.begin(), calls_.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return capture.calls[a].start < capture.calls[b].start; });
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
+    return capture.calls[a].start < capture.calls[b].start;
+  };
+  if (!std::is_sorted(calls_.begin(), calls_.end(), earlier)) std::stable_sort(calls_.begin(), calls_.end(), earlier);
   for (const auto& op : capture.device_ops) {
     if (op.launch != nothing) ++ops_begin_[op.launch + 1];
   }
@@ -25,10 +27,13 @@ LaunchOrder::LaunchOrder(const Capture& capture)
     by_stream_[op.stream].push_back({op.launch != nothing ? capture.calls[op.launch].start : op.start, i});
     if (op.launch != nothing) ops_[fill[op.launch]++] = i;
   }
+  const auto given_earlier = [&](const Given& a, const Given& b) {
+    return std::tuple(a.at, capture.device_ops[a.op].end()) < std::tuple(b.at, capture.device_ops[b.op].end());
+  };
   for (auto& given : by_stream_) {
-    std::stable_sort(given.begin(), given.end(), [&](const Given& a, const Given& b) {
-      return std::tuple(a.at, capture.device_ops[a.op].end()) < std::tuple(b.at, capture.device_ops[b.op].end());
-    });
+    if (!std::is_sorted(given.begin(), given.end(), given_earlier)) {
+      std::stable_sort(given.begin(), given.end(), given_earlier);
+    }
   }
   if (capture.syncs.empty()) return;
   start_of_.reserve(capture.calls.size());
@@ -42,6 +47,23 @@ std::uint32_t LaunchOrder::last_before(std::uint32_t stream, Nanoseconds time) c
   const auto place =
       std::partition_point(given.begin(), given.end(), [&](const Given& item) { return item.at < time; });
   return place == given.begin() ? nothing : std::prev(place)->op;
+}
+
+std::uint32_t LaunchOrder::last_ended(std::uint32_t stream, Nanoseconds given_before, Nanoseconds ended_by,
+                                      std::span<const DeviceOp> ops, std::size_t farthest) const {
+  const auto& given = by_stream_[stream];
+  auto place =
+      std::partition_point(given.begin(), given.end(), [&](const Given& item) { return item.at <= given_before; });
+  std::uint32_t latest = nothing;
+  std::size_t found = 0;
+  // Streams run nearly in order: what was given earlier ended earlier.
+  for (std::size_t looked = 0; place != given.begin() && looked < farthest && found < 4; ++looked) {
+    const std::uint32_t op = (--place)->op;
+    if (ops[op].end() > ended_by) continue;
+    ++found;
+    if (latest == nothing || ops[op].end() > ops[latest].end()) latest = op;
+  }
+  return latest;
 }
 
 std::uint32_t LaunchOrder::first_after(std::uint32_t stream, Nanoseconds time) const {

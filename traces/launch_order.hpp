@@ -22,6 +22,10 @@ class LaunchOrder {
   }
   // The operation that `stream` was given last before `time`, or first at or after it; `nothing`: none.
   std::uint32_t last_before(std::uint32_t stream, Nanoseconds time) const;
+  // Of what `stream` was given up to `given_before`, what ended last of all that ended by `ended_by`; looks back over
+  // `farthest` operations.
+  std::uint32_t last_ended(std::uint32_t stream, Nanoseconds given_before, Nanoseconds ended_by,
+                           std::span<const DeviceOp> ops, std::size_t farthest) const;
   std::uint32_t first_after(std::uint32_t stream, Nanoseconds time) const;
   std::optional<Nanoseconds> start_of_call(std::uint64_t correlation) const;
   std::size_t stream_count() const { return by_stream_.size(); }

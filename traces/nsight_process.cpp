@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One process of a report and its tables of streams, threads and texts.
 #include "traces/nsight_process.hpp"
 
 #include <fmt/format.h>
@@ -41,6 +42,7 @@ Process::Process(const std::string& file, std::int64_t global_process, bool stri
   capture_.format = "nsight";
   capture_.repairs = Repairs(file, strict);
   capture_.facts["process"] = std::to_string(id());
+  capture_.facts["globalPid"] = std::to_string(global_process_);
 }
 
 std::uint32_t Process::stream(std::int64_t device, std::int64_t context, std::int64_t stream) {

@@ -49,6 +49,7 @@ SelfReplay compare_with_capture(const std::vector<Capture>& captures, const Capt
       rank.replayed = {std::min(rank.replayed.begin, replayed.begin), std::max(rank.replayed.end, replayed.end)};
     }
     if (errors.empty()) continue;
+    rank.exposed_communication = exposed_communication(captures[i], captured.row_of_op[i], timeline);
     std::sort(errors.begin(), errors.end());
     rank.start_error_p50 = quantile(errors, 0.5);
     rank.start_error_p95 = quantile(errors, 0.95);
@@ -57,6 +58,19 @@ SelfReplay compare_with_capture(const std::vector<Capture>& captures, const Capt
     result.ranks.push_back(rank);
   }
   return result;
+}
+
+Nanoseconds exposed_communication(const Capture& capture, std::span<const RowId> row_of_op, const Timeline& timeline) {
+  std::vector<Interval> compute;
+  std::vector<Interval> communication;
+  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (!is_work(op) || work_kind(op) == WorkKind::memory) continue;
+    const Interval one{nanoseconds(timeline.ready[row_of_op[i]]), nanoseconds(timeline.end[row_of_op[i]])};
+    (work_kind(op) == WorkKind::communication ? communication : compute).push_back(one);
+  }
+  const IntervalSet communicates(std::move(communication));
+  return communicates.length() - common(communicates, IntervalSet(std::move(compute)));
 }
 
 Timeline play_as_captured(const Program& program) {

@@ -18,6 +18,7 @@ struct RankReplay {
   Nanoseconds start_error_p50 = 0;  // of the operations' starts, on the common clock
   Nanoseconds start_error_p95 = 0;
   Nanoseconds start_error_max = 0;
+  Nanoseconds exposed_communication = 0;  // replayed: waiting and transfer where nothing computes
 
   // (replayed - measured) / measured.
   double span_error() const;
@@ -31,6 +32,9 @@ struct SelfReplay {
 // `timeline` is of `captured.program`.
 SelfReplay compare_with_capture(const std::vector<Capture>& captures, const CapturedProgram& captured,
                                 const Timeline& timeline);
+
+// Of a capture in any play of its program: communication, waiting included, where no kernel computes.
+Nanoseconds exposed_communication(const Capture& capture, std::span<const RowId> row_of_op, const Timeline& timeline);
 
 // Plays it as it is.
 Timeline play_as_captured(const Program& program);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// SQLite behind one interface: files by path, memory, rows of columns that may be missing.
 #include "traces/sqlite_database.hpp"
 
 #include <fmt/format.h>

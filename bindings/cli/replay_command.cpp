@@ -78,7 +78,7 @@ void add_replay(CLI::App& root, Action& action) {
   CLI::App* command = add_command(
       root, "replay", "play a captured run as it was, and predict it on other hardware",
       {"warploom replay rank0.pt.trace.json.gz", "warploom replay traces/ --on dgx_h200",
-       "warploom replay traces/ --on dgx_h100 --set device.memory.bandwidth=4TB/s --json | jq .predicted.speed_up",
+       "warploom replay traces/ --on dgx_h100 --set device.memory.bandwidth=4TB/s",
        "warploom replay rank0.json.gz --ranks 64 --on eos_h100", "warploom replay traces/ --what-if edits.yaml",
        "warploom replay --astra-sim system.json network.yml workload/all_reduce"});
   const auto arguments = std::make_shared<ReplayArguments>();

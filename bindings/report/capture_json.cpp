@@ -193,6 +193,7 @@ Json ranks_json(const SelfReplay& self) {
     one["start_error_us_p50"] = microseconds(rank.start_error_p50);
     one["start_error_us_p95"] = microseconds(rank.start_error_p95);
     one["start_error_us_max"] = microseconds(rank.start_error_max);
+    one["exposed_comm_us_replayed"] = microseconds(rank.exposed_communication);
     json.push_back(std::move(one));
   }
   return json;

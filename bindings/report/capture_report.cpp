@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bindings/report/capture_json.hpp"
+#include "bindings/report/vendor_json.hpp"
 #include "sim/play/critical_path.hpp"
 #include "sim/play/text_table.hpp"
 
@@ -152,6 +153,17 @@ std::string path_in_words(const CapturedRun& run) {
   return fmt::format("\nCritical path: {}\n", text);
 }
 
+// The processes of a report as one entry, where its first stands.
+void add_report(const CapturedRun& run, std::size_t index, Json& traces) {
+  std::vector<const Capture*> processes;
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    if (run.captures[i].file != run.captures[index].file) continue;
+    if (i < index) return;
+    processes.push_back(&run.captures[i]);
+  }
+  traces.push_back(nsight_json(processes));
+}
+
 }  // namespace
 
 std::string captures_to_text(const CapturedRun& run) {
@@ -189,7 +201,17 @@ std::string captures_to_json(const CapturedRun& run, int indent) {
   Json json;
   json["schema"] = captures_schema;
   json["traces"] = Json::array();
-  for (const auto& capture : run.captures) json["traces"].push_back(capture_json(capture, measure(capture)));
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    const auto& capture = run.captures[i];
+    if (capture.format == "nsight") {
+      add_report(run, i, json["traces"]);
+      continue;
+    }
+    const CaptureMetrics metrics = measure(capture);
+    Json one = capture_json(capture, metrics);
+    if (capture.format == "ascend") add_ascend(capture, metrics, one);
+    json["traces"].push_back(std::move(one));
+  }
   Json collectives;
   collectives["n"] = run.matching.matched;
   collectives["unmatched"] = run.matching.unmatched;

@@ -117,7 +117,8 @@ Json prediction_json(const ReplayPrediction& prediction) {
     json["ranks"].push_back({{"rank", rank.rank ? Json(*rank.rank) : Json(nullptr)},
                              {"span_us_measured", microseconds(rank.measured)},
                              {"span_us_replayed", microseconds(rank.unchanged)},
-                             {"span_us_predicted", microseconds(rank.predicted)}});
+                             {"span_us_predicted", microseconds(rank.predicted)},
+                             {"exposed_comm_us", microseconds(rank.exposed_communication)}});
   }
   for (std::size_t i = 0; i < cause_count; ++i) {
     if (prediction.report.seconds[i] > 0) json["causes_s"][std::string(cause_names[i])] = prediction.report.seconds[i];

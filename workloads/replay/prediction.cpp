@@ -121,7 +121,9 @@ void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
     if (!works) continue;
     const auto& self = run.self.ranks[with_work++];
     const Interval span = predicted_span(run, prediction, i, [](const DeviceOp&) { return true; });
-    prediction.ranks.push_back({self.rank, self.measured.length(), self.replayed.length(), span.length()});
+    prediction.ranks.push_back(
+        {self.rank, self.measured.length(), self.replayed.length(), span.length(),
+         exposed_communication(run.captures[i], prediction.captured.row_of_op[i], prediction.timeline)});
   }
 }
 

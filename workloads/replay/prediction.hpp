@@ -28,6 +28,7 @@ struct PredictedRank {
   Nanoseconds measured = 0;   // span of work
   Nanoseconds unchanged = 0;  // replayed as captured
   Nanoseconds predicted = 0;
+  Nanoseconds exposed_communication = 0;  // predicted: waiting and transfer where nothing computes
 };
 
 struct PredictedStep {

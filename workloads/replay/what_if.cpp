@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <limits>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -93,6 +94,7 @@ class Editing {
     for (const auto rank : ranks) is_straggler[capture_of(rank)] = true;
     for (std::size_t i = 0; i < run_.captures.size(); ++i) {
       if (!is_straggler[i]) continue;
+      even_starts(i, is_straggler);
       even_thinks(i, is_straggler);
       even_kernels(i, is_straggler);
     }
@@ -160,6 +162,18 @@ class Editing {
     const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), half, values.end());
     return *half;
+  }
+
+  void even_starts(std::size_t straggler, const std::vector<bool>& is_straggler) {
+    std::vector<Nanoseconds> begins;
+    for (std::size_t i = 0; i < run_.captures.size(); ++i) {
+      Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+      for (const auto& op : run_.captures[i].device_ops) first = std::min(first, op.start);
+      for (const auto& call : run_.captures[i].calls) first = std::min(first, call.start);
+      if (!is_straggler[i]) begins.push_back(first - run_.captured.origin[i]);
+    }
+    retiming_.starts.resize(run_.captures.size());
+    if (!begins.empty()) retiming_.starts[straggler] = median(begins);
   }
 
   // Ranks of one program make the same launches: the k-th operation of a rank is the k-th of the others.

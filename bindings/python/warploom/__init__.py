@@ -9,6 +9,7 @@
 from ._errors import ConfigError, Diagnostic, InternalError, UserError
 from ._experiment import Experiment, load
 from ._report import Report, read_report
+from ._traces import TraceReport, inspect, replay
 from ._warploom import version as _version
 
 __version__: str = _version()
@@ -19,7 +20,10 @@ __all__ = [
     "Experiment",
     "InternalError",
     "Report",
+    "TraceReport",
     "UserError",
+    "inspect",
     "load",
     "read_report",
+    "replay",
 ]

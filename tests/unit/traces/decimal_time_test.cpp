@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decimal text becomes whole nanoseconds, exactly or not at all.
 #include "traces/decimal_time.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Records are cut from JSON as strangers write it.
 #include "traces/json_records.hpp"
 
 #include <gtest/gtest.h>

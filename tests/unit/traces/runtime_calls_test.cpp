@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names of runtime calls say what they do.
 #include "traces/runtime_calls.hpp"
 
 #include <gtest/gtest.h>
