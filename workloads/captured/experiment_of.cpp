@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "sim/core/text.hpp"
 #include "workloads/cluster_lookup.hpp"
@@ -104,6 +103,7 @@ class Writer {
     need(layers_, "the number of layers (num-layers)");
     need(hidden_, "the hidden size (hidden-size)");
     need(heads_, "the number of heads (num-attention-heads)");
+    need(head_dim_, "the size of a head (kv-channels)");
     need(ffn_, "the MLP's width (ffn-hidden-size)");
     need(vocabulary_, "the vocabulary (vocab-size)");
     if (!is_gated_) result_.missing.emplace_back("whether the MLP is gated (swiglu)");
@@ -126,35 +126,36 @@ class Writer {
   // Families that are modelled: gated ones with RMS norms and rotary positions, and GPT-2's.
   std::string model_json() const {
     if (!result_.missing.empty()) return {};
-    nlohmann::ordered_json json;
-    json["_name_or_path"] = settings_.model.empty() ? "captured model" : settings_.model;
     const bool is_tied = settings_.has_tied_embeddings.value_or(!*is_gated_);
     const std::int64_t positions = std::max(settings_.positions.value_or(0), *sequence_.value);
+    std::string text =
+        fmt::format("{{\n  \"_name_or_path\": {},\n",
+                    json_string(settings_.model.empty() ? std::string("captured model") : settings_.model));
+    const auto number = [&](std::string_view key, std::int64_t value) {
+      text += fmt::format("  \"{}\": {},\n", key, value);
+    };
     if (*is_gated_) {
-      json["architectures"] = {"LlamaForCausalLM"};
-      json["model_type"] = "llama";
-      json["hidden_size"] = *hidden_.value;
-      json["intermediate_size"] = *ffn_.value;
-      json["num_hidden_layers"] = *layers_.value;
-      json["num_attention_heads"] = *heads_.value;
-      json["num_key_value_heads"] = *kv_heads_.value;
-      json["head_dim"] = *head_dim_.value;
-      json["max_position_embeddings"] = positions;
-      json["hidden_act"] = "silu";
+      text +=
+          "  \"architectures\": [\"LlamaForCausalLM\"],\n  \"model_type\": \"llama\",\n  \"hidden_act\": \"silu\",\n";
+      number("hidden_size", *hidden_.value);
+      number("intermediate_size", *ffn_.value);
+      number("num_hidden_layers", *layers_.value);
+      number("num_attention_heads", *heads_.value);
+      number("num_key_value_heads", *kv_heads_.value);
+      number("head_dim", *head_dim_.value);
+      number("max_position_embeddings", positions);
     } else {
-      json["activation_function"] = "gelu_new";
-      json["architectures"] = {"GPT2LMHeadModel"};
-      json["model_type"] = "gpt2";
-      json["n_embd"] = *hidden_.value;
-      json["n_head"] = *heads_.value;
-      json["n_inner"] = *ffn_.value;
-      json["n_layer"] = *layers_.value;
-      json["n_positions"] = positions;
-      json["resid_pdrop"] = 0.0;
+      text +=
+          "  \"architectures\": [\"GPT2LMHeadModel\"],\n  \"model_type\": \"gpt2\",\n"
+          "  \"activation_function\": \"gelu_new\",\n  \"resid_pdrop\": 0.0,\n";
+      number("n_embd", *hidden_.value);
+      number("n_head", *heads_.value);
+      number("n_inner", *ffn_.value);
+      number("n_layer", *layers_.value);
+      number("n_positions", positions);
     }
-    json["tie_word_embeddings"] = is_tied;
-    json["vocab_size"] = *vocabulary_.value;
-    return json.dump(2) + "\n";
+    number("vocab_size", *vocabulary_.value);
+    return text + fmt::format("  \"tie_word_embeddings\": {}\n}}\n", is_tied);
   }
 
   void line(const std::string& text, const std::string& origin = {}) {
