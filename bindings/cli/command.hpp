@@ -34,6 +34,7 @@ void add_describe(CLI::App& root, Action& action);
 void add_inspect(CLI::App& root, Action& action);
 void add_replay(CLI::App& root, Action& action);
 void add_convert(CLI::App& root, Action& action);
+void add_compare(CLI::App& root, Action& action);
 void add_doctor(CLI::App& root, Action& action);
 void add_validate(CLI::App& root, Action& action);
 void add_calibrate(CLI::App& root, Action& action);

@@ -10,6 +10,7 @@
 #include "bindings/cli/progress.hpp"
 #include "bindings/cli/replay_astra_sim.hpp"
 #include "bindings/cli/trace_arguments.hpp"
+#include "bindings/cli/write_experiment.hpp"
 #include "bindings/report/replay_report.hpp"
 #include "sim/core/errors.hpp"
 #include "traces/perfetto_writer.hpp"
@@ -22,6 +23,7 @@ struct ReplayArguments {
   TraceArguments traces;
   ReplayQuestion question;
   AstraSimArguments astra_sim;
+  WriteExperimentArguments experiment;
   std::string out;
   bool as_json = false;
 };
@@ -47,6 +49,7 @@ void replay(const ReplayArguments& arguments, Session& session) {
                    session.interrupts);
   }
   const CapturedRun run = read_run(arguments.traces, session);
+  if (!arguments.experiment.file.empty()) return write_experiment(arguments.experiment, run, session);
   std::optional<ReplayPrediction> prediction;
   if (elsewhere) {
     Progress progress(session.console, arguments.traces.quiet ? ProgressMode::none : ProgressMode::automatic);
@@ -114,6 +117,7 @@ void add_replay(CLI::App& root, Action& action) {
       ->type_name(folder_label);
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   add_trace_reading(command, arguments->traces);
+  add_write_experiment_options(command, arguments->experiment);
   add_astra_sim_options(command, arguments->astra_sim);
   command->callback([&action, arguments] { action = [arguments](Session& session) { replay(*arguments, session); }; });
 }

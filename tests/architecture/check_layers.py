@@ -41,7 +41,7 @@ FOREIGN = {
     r"sqlite3": r"traces/.*\.cpp",
     r"zlib": r"traces/byte_source\.cpp",
     r"emmintrin": r"traces/json_scan\.cpp",
-    r"nlohmann/": r"(bindings/report/.*|workloads/models/.*|bindings/cli/schemas\.cpp)",
+    r"nlohmann/": r"(bindings/report/.*|workloads/models/.*|bindings/cli/schemas\.cpp|workloads/captured/setting_text\.cpp)",
     r"pybind11/": r"bindings/python/.*",
     r"CLI/": r"bindings/cli/.*",
     r"pugixml": r"network/collectives/msccl_read\.cpp",
