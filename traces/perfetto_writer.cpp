@@ -3,28 +3,20 @@
 #include "traces/perfetto_writer.hpp"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/core/errors.hpp"
 #include "sim/play/memory.hpp"
-#include "traces/perfetto.pb.h"
+#include "traces/perfetto_packets.hpp"
 
 namespace warploom {
 
 namespace {
-
-constexpr std::uint32_t sequence = 1;
-constexpr std::uint32_t interned_data_starts = 1;
-constexpr std::uint32_t needs_interned_data = 2;
-constexpr std::uint32_t packet_tag = 1 << 3 | 2;  // Trace.packet, length-delimited
 
 std::uint64_t nanoseconds(Time time) { return static_cast<std::uint64_t>(time.ps() / 1000); }
 
@@ -57,93 +49,10 @@ std::string_view kind_name(OperationKind kind) {
   return "?";
 }
 
-// Texts of one sort, numbered from 1. A new one is described in the packet that uses it first.
-class Interner {
- public:
-  // `describe(iid, text)` is called for a new text.
-  template <class Describe>
-  std::uint64_t id(std::string_view text, Describe describe) {
-    const auto [place, is_new] = ids_.try_emplace(std::string(text), ids_.size() + 1);
-    if (is_new) describe(place->second, place->first);
-    return place->second;
-  }
-
- private:
-  std::unordered_map<std::string, std::uint64_t> ids_;
-};
-
-// What every trace is made of: processes, their threads, slices with interned names.
-class PacketWriter {
- protected:
-  explicit PacketWriter(std::ostream& out) : stream_(&out), coded_(&stream_) {}
-
-  void describe_process(std::uint64_t track, const std::string& name) {
-    auto& described = *packet_.mutable_track_descriptor();
-    described.set_uuid(track);
-    described.mutable_process()->set_pid(static_cast<std::int32_t>(track));
-    described.mutable_process()->set_process_name(name);
-    write_packet();
-  }
-
-  void describe_thread(std::uint64_t track, std::uint64_t process, const std::string& name) {
-    auto& described = *packet_.mutable_track_descriptor();
-    described.set_uuid(track);
-    described.set_parent_uuid(process);
-    auto& thread = *described.mutable_thread();
-    thread.set_pid(static_cast<std::int32_t>(process));
-    thread.set_tid(static_cast<std::int32_t>(track));  // never a pid, which would mean a main thread
-    thread.set_thread_name(name);
-    write_packet();
-  }
-
-  // The begin of a slice; write_packet() when it has all it is to have.
-  perfetto::TrackEvent& begin_slice(std::uint64_t track, std::uint64_t time, std::string_view name) {
-    packet_.set_timestamp(time);
-    auto& begin = *packet_.mutable_track_event();
-    begin.set_type(perfetto::TrackEvent::TYPE_SLICE_BEGIN);
-    begin.set_track_uuid(track);
-    begin.set_name_iid(names_.id(name, [this](auto iid, const auto& text) {
-      describe(*packet_.mutable_interned_data()->add_event_names(), iid, text);
-    }));
-    return begin;
-  }
-
-  void end_slice(std::uint64_t track, std::uint64_t time) {
-    packet_.set_timestamp(time);
-    auto& end = *packet_.mutable_track_event();
-    end.set_type(perfetto::TrackEvent::TYPE_SLICE_END);
-    end.set_track_uuid(track);
-    write_packet();
-  }
-
-  static void describe(perfetto::InternedName& added, std::uint64_t iid, const std::string& text) {
-    added.set_iid(iid);
-    added.set_name(text);
-  }
-
-  void write_packet() {
-    packet_.set_trusted_packet_sequence_id(sequence);
-    packet_.set_sequence_flags(is_first_ ? interned_data_starts : needs_interned_data);
-    is_first_ = false;
-    coded_.WriteTag(packet_tag);
-    coded_.WriteVarint32(static_cast<std::uint32_t>(packet_.ByteSizeLong()));
-    packet_.SerializeWithCachedSizes(&coded_);
-    packet_.Clear();
-  }
-
-  perfetto::TracePacket packet_;  // one, over and over: its storage is kept
-
- private:
-  google::protobuf::io::OstreamOutputStream stream_;
-  google::protobuf::io::CodedOutputStream coded_;
-  bool is_first_ = true;
-  Interner names_;
-};
-
-class PerfettoWriter : PacketWriter {
+class PerfettoWriter : PerfettoPackets {
  public:
   PerfettoWriter(const Program& program, const Timeline& timeline, std::ostream& out)
-      : PacketWriter(out), program_(program), timeline_(timeline) {}
+      : PerfettoPackets(out), program_(program), timeline_(timeline) {}
 
   void write() {
     for (RoleId role = 0; role < program_.roles.size(); ++role) describe_role(role);
@@ -342,16 +251,16 @@ class PerfettoWriter : PacketWriter {
 
   const Program& program_;
   const Timeline& timeline_;
-  Interner categories_;
-  Interner arguments_;
-  Interner values_;
+  PerfettoInterner categories_;
+  PerfettoInterner arguments_;
+  PerfettoInterner values_;
   std::vector<std::uint32_t> flow_;  // by row: 0 or the number of its arrow
 };
 
 // Spans of a lane that overlap go to tracks of their own: slices of a track must nest.
-class LaneWriter : PacketWriter {
+class LaneWriter : PerfettoPackets {
  public:
-  explicit LaneWriter(std::ostream& out) : PacketWriter(out) {}
+  explicit LaneWriter(std::ostream& out) : PerfettoPackets(out) {}
 
   void write(const std::vector<LaneGroup>& groups) {
     for (const LaneGroup& group : groups) write(group);
@@ -394,94 +303,16 @@ class LaneWriter : PacketWriter {
   std::uint64_t next_track_ = 1;
 };
 
-void require_written(std::ostream& out) {
-  if (!out.flush()) throw UserError("could not write the timeline", "is there space left on the disk?");
-}
-
 }  // namespace
-
-// Ends are written when the next slice of their track begins after them, the inner before the outer.
-class CapturedSlices::Writer : PacketWriter {
- public:
-  explicit Writer(std::ostream& out) : PacketWriter(out) {}
-
-  void add_process(const std::string& name) {
-    process_ = next_track_++;
-    describe_process(process_, name);
-  }
-
-  void add_lane(const std::string& name, std::vector<CapturedSlice>& slices, bool nest) {
-    std::stable_sort(slices.begin(), slices.end(), [](const CapturedSlice& a, const CapturedSlice& b) {
-      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-    });
-    tracks_.clear();
-    for (const CapturedSlice& slice : slices) {
-      Track& track = track_for(slice, nest, name);
-      begin(track.id, slice);
-      track.open.push_back(slice.end);
-    }
-    for (Track& track : tracks_) close(track, std::numeric_limits<std::uint64_t>::max());
-  }
-
- private:
-  struct Track {
-    std::uint64_t id = 0;
-    std::vector<std::uint64_t> open;  // ends, the innermost last
-  };
-
-  Track& track_for(const CapturedSlice& slice, bool nest, const std::string& name) {
-    for (Track& track : tracks_) {
-      close(track, slice.begin);
-      if (track.open.empty() || (nest && slice.end <= track.open.back())) return track;
-    }
-    Track& track = tracks_.emplace_back();
-    track.id = next_track_++;
-    describe_thread(track.id, process_, tracks_.size() == 1 ? name : fmt::format("{} ({})", name, tracks_.size()));
-    return track;
-  }
-
-  void close(Track& track, std::uint64_t now) {
-    while (!track.open.empty() && track.open.back() <= now) {
-      end_slice(track.id, track.open.back());
-      track.open.pop_back();
-    }
-  }
-
-  void begin(std::uint64_t track, const CapturedSlice& slice) {
-    auto& event = begin_slice(track, slice.begin, slice.name);
-    event.add_category_iids(categories_.id(slice.category, [this](auto iid, const auto& text) {
-      describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
-    }));
-    if (slice.starts_flow != 0) event.add_flow_ids(slice.starts_flow);
-    if (slice.ends_flow != 0) event.add_terminating_flow_ids(slice.ends_flow);
-    write_packet();
-  }
-
-  std::uint64_t next_track_ = 1;
-  std::uint64_t process_ = 0;
-  std::vector<Track> tracks_;
-  Interner categories_;
-};
-
-CapturedSlices::CapturedSlices(std::ostream& out) : out_(out), writer_(std::make_unique<Writer>(out)) {}
-CapturedSlices::~CapturedSlices() = default;
-void CapturedSlices::add_process(const std::string& name) { writer_->add_process(name); }
-void CapturedSlices::add_lane(const std::string& name, std::vector<CapturedSlice>& slices, bool nest) {
-  writer_->add_lane(name, slices, nest);
-}
-void CapturedSlices::finish() {
-  writer_.reset();  // its end flushes
-  require_written(out_);
-}
 
 void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out) {
   PerfettoWriter(program, timeline, out).write();  // its end flushes
-  require_written(out);
+  require_timeline_written(out);
 }
 
 void write_perfetto(const std::vector<LaneGroup>& groups, std::ostream& out) {
   LaneWriter(out).write(groups);
-  require_written(out);
+  require_timeline_written(out);
 }
 
 }  // namespace warploom
