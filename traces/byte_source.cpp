@@ -7,10 +7,16 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -76,10 +82,15 @@ class PlainSource : public ByteSource {
       ahead_begin_ = 0;
       std::size_t filled = ahead_.size();
       ahead_.resize(window);
-      while (filled < window && !at_end_) {
-        const std::size_t count = produce(std::span(ahead_).subspan(filled));
-        at_end_ = count == 0;
-        filled += count;
+      try {
+        while (filled < window && !at_end_) {
+          const std::size_t count = produce(std::span(ahead_).subspan(filled));
+          at_end_ = count == 0;
+          filled += count;
+        }
+      } catch (...) {
+        ahead_.resize(filled);  // what came before the broken place can still be read
+        throw;
       }
       ahead_.resize(filled);
     }
@@ -159,9 +170,132 @@ class GzipSource final : public PlainSource {
   bool ended_ = false;
 };
 
+// What another source gives, got ready by a thread of its own: whoever parses does not wait for the decompressor, and
+// the other way round. A few megabytes at most are ahead.
+class AheadSource final : public PlainSource {
+ public:
+  explicit AheadSource(std::unique_ptr<ByteSource> inner)
+      : PlainSource(inner->name(), nullptr, inner->bytes_in_all()), inner_(std::move(inner)) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      is_alone_ = true;  // no thread to be had: then one after the other
+    }
+  }
+  AheadSource(const AheadSource&) = delete;
+  AheadSource& operator=(const AheadSource&) = delete;
+  ~AheadSource() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stops_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ protected:
+  std::size_t produce(std::span<char> into) override {
+    if (is_alone_) {
+      const std::size_t count = inner_->read(into);
+      taken_ = inner_->bytes_taken();
+      return count;
+    }
+    if (into.empty() || !next_block()) return 0;
+    const std::size_t count = std::min(into.size(), block_.bytes.size() - begin_);
+    std::memcpy(into.data(), block_.bytes.data() + begin_, count);
+    begin_ += count;
+    return count;
+  }
+
+ private:
+  struct Block {
+    std::vector<char> bytes;  // fewer than a block: the last
+    std::uint64_t taken = 0;
+    std::exception_ptr error;  // after what came before
+  };
+  static constexpr std::size_t most_blocks = 16;
+  static constexpr std::size_t block_size = 256UL << 10U;
+
+  bool next_block() {
+    if (begin_ < block_.bytes.size()) return true;
+    if (block_.error) std::rethrow_exception(block_.error);
+    if (is_over_) return false;
+    std::unique_lock lock(mutex_);
+    if (!block_.bytes.empty()) spare_.push_back(std::move(block_.bytes));
+    changed_.wait(lock, [this] { return !ready_.empty(); });
+    block_ = std::move(ready_.front());
+    ready_.pop_front();
+    lock.unlock();
+    changed_.notify_all();
+    begin_ = 0;
+    taken_ = block_.taken;
+    is_over_ = block_.bytes.size() < block_size;
+    if (!block_.bytes.empty()) return true;
+    if (block_.error) std::rethrow_exception(block_.error);
+    return false;
+  }
+
+  void run() {
+    while (true) {
+      Block block;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return stops_ || ready_.size() < most_blocks; });
+        if (stops_) return;
+        if (!spare_.empty()) {
+          block.bytes = std::move(spare_.back());
+          spare_.pop_back();
+        }
+      }
+      const bool goes_on = fill(block);
+      {
+        const std::lock_guard lock(mutex_);
+        ready_.push_back(std::move(block));
+      }
+      changed_.notify_all();
+      if (!goes_on) return;
+    }
+  }
+
+  // False: it is the last.
+  bool fill(Block& block) {
+    std::size_t filled = 0;
+    try {
+      block.bytes.resize(block_size);
+      while (filled < block_size) {
+        const std::size_t count = inner_->read(std::span(block.bytes).subspan(filled));
+        if (count == 0) break;
+        filled += count;
+      }
+    } catch (...) {
+      block.error = std::current_exception();
+    }
+    block.bytes.resize(filled);
+    block.taken = inner_->bytes_taken();
+    return filled == block_size && !block.error;
+  }
+
+  std::unique_ptr<ByteSource> inner_;  // of the thread, once it runs
+  Block block_;                        // being read
+  std::size_t begin_ = 0;
+  bool is_over_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Block> ready_;
+  std::vector<std::vector<char>> spare_;
+  bool stops_ = false;
+  bool is_alone_ = false;
+  std::thread thread_;
+};
+
 std::unique_ptr<ByteSource> open_raw(std::string name, std::unique_ptr<RawBytes> raw, std::string_view magic,
                                      std::uint64_t total) {
-  if (magic.starts_with("\x1f\x8b")) return std::make_unique<GzipSource>(std::move(name), std::move(raw), total);
+  constexpr std::uint64_t worth_a_thread = 1UL << 20U;
+  if (magic.starts_with("\x1f\x8b")) {
+    auto source = std::make_unique<GzipSource>(std::move(name), std::move(raw), total);
+    if (total < worth_a_thread || std::thread::hardware_concurrency() < 2) return source;
+    return std::make_unique<AheadSource>(std::move(source));
+  }
   return std::make_unique<PlainSource>(std::move(name), std::move(raw), total);
 }
 

@@ -72,6 +72,7 @@ class RankRows {
     }
     while (next < steps.size()) emit({Item::Kind::step, steps[next++]});
     for (std::uint32_t step = 0; step < graph_.steps.size(); ++step) finish_step(step);
+    for (const auto& rows : step_rows_) result_.rows_of_step[index_].emplace_back(rows.think, rows.done);
   }
 
  private:
@@ -472,6 +473,7 @@ CapturedProgram make_program(const std::vector<Capture>& captures, const std::ve
   WARPLOOM_CHECK(captures.size() == graphs.size(), "{} graphs for {} captures", graphs.size(), captures.size());
   CapturedProgram result;
   result.row_of_op.resize(captures.size());
+  result.rows_of_step.resize(captures.size());
   // One clock: the earliest of all that happened is the program's zero.
   Nanoseconds zero = std::numeric_limits<Nanoseconds>::max();
   for (std::size_t i = 0; i < captures.size(); ++i) {

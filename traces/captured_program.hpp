@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/work/program.hpp"
@@ -46,8 +47,10 @@ struct Retiming {
 struct CapturedProgram {
   Program program;
   std::vector<std::vector<RowId>> row_of_op;  // by capture and operation
-  std::vector<Nanoseconds> origin;            // by capture: its own time that the program's zero stands for
-  std::int64_t dropped_edges = 0;             // that led back in time
+  // By capture and host step: the rows at whose end its call is made, and has returned (the same where none blocks).
+  std::vector<std::vector<std::pair<RowId, RowId>>> rows_of_step;
+  std::vector<Nanoseconds> origin;  // by capture: its own time that the program's zero stands for
+  std::int64_t dropped_edges = 0;   // that led back in time
 };
 
 CapturedProgram make_program(const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,

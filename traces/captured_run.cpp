@@ -34,8 +34,11 @@ Nanoseconds arrival(const CapturedRun& run, const CollectiveMember& member) {
 
 CapturedRun understand(std::span<const std::string> paths, const ReadOptions& options,
                        const InferenceOptions& inference) {
+  return understand(read_traces(paths, options), inference);
+}
+
+CapturedRun understand(ReadTraces read, const InferenceOptions& inference) {
   CapturedRun run;
-  ReadTraces read = read_traces(paths, options);
   run.captures = std::move(read.captures);
   run.skipped = std::move(read.skipped);
   refuse_repeated_ranks(run.captures);

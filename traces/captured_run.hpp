@@ -37,7 +37,10 @@ struct Lateness {
   Nanoseconds waited = 0;         // itself for others
 };
 
-// Throws UserError for what cannot be read and for ranks that appear twice.
+// Of captures that are read, joined and classified. Throws UserError for ranks that appear twice.
+CapturedRun understand(ReadTraces read, const InferenceOptions& inference = {});
+
+// Throws UserError for what cannot be read, too.
 CapturedRun understand(std::span<const std::string> paths, const ReadOptions& options = {},
                        const InferenceOptions& inference = {});
 

@@ -19,21 +19,6 @@ namespace {
 
 using Index = ExecutionGraph::Index;
 
-// "name.3.et", "name.3.json".
-std::optional<std::int64_t> rank_of(std::string_view file) {
-  file = file.substr(file.find_last_of("/!") + 1);
-  for (const std::string_view suffix : {".gz", ".et", ".json"}) {
-    if (file.ends_with(suffix)) file.remove_suffix(suffix.size());
-  }
-  const auto dot = file.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  std::int64_t rank = 0;
-  const char* const end = file.data() + file.size();
-  const auto [rest, error] = std::from_chars(file.data() + dot + 1, end, rank);
-  if (error != std::errc() || rest != end || rank < 0) return std::nullopt;
-  return rank;
-}
-
 class Converter {
  public:
   explicit Converter(const ExecutionGraph& graph) : graph_(graph) {}
@@ -44,6 +29,7 @@ class Converter {
     place_.assign(graph_.size(), nothing);
     for (Index node = 0; node < graph_.size(); ++node) add(node);
     for (Index node = 0; node < graph_.size(); ++node) add_edges(node);
+    if (is_recorded_) add_calls();
     return std::move(capture_);
   }
 
@@ -55,10 +41,16 @@ class Converter {
   void set_header() {
     capture_.file = graph_.file;
     capture_.format = "chakra";
-    capture_.rank = graph_.rank ? graph_.rank : rank_of(graph_.file);
+    capture_.rank = graph_.rank ? graph_.rank : chakra_rank_in_name(graph_.file);
     capture_.is_truncated = graph_.is_truncated;
     capture_.event_count = static_cast<std::int64_t>(graph_.size());
     capture_.facts = graph_.facts;
+    if (const auto fact = graph_.facts.find("resolution_ns"); fact != graph_.facts.end()) {
+      const std::string& text = fact->second;
+      Nanoseconds resolution = 1;
+      std::from_chars(text.data(), text.data() + text.size(), resolution);
+      capture_.resolution = std::clamp<Nanoseconds>(resolution, 1, 1'000'000);
+    }
     if (!graph_.schema.empty()) capture_.facts["schema"] = graph_.schema;
     capture_.repairs = graph_.repairs;
     capture_.groups = graph_.groups;
@@ -75,8 +67,8 @@ class Converter {
   void set_times() {
     const auto order = topological_order(graph_);
     starts_ = graph_.start;
-    const bool is_recorded = std::none_of(starts_.begin(), starts_.end(), [](Nanoseconds start) { return start < 0; });
-    if (is_recorded && graph_.size() > 0) {
+    is_recorded_ = std::none_of(starts_.begin(), starts_.end(), [](Nanoseconds start) { return start < 0; });
+    if (is_recorded_ && graph_.size() > 0) {
       for (Index node = 0; node < graph_.size(); ++node) later(starts_[node], graph_.duration[node]);
       return;
     }
@@ -160,8 +152,12 @@ class Converter {
     op.name = label;
     op.stream = stream_of(node);
     const NodeType type = graph_.type[node];
-    if (type == NodeType::mem_load || type == NodeType::mem_store) {
-      op.kind = DeviceOpKind::copy;
+    // Profilers' copies and fills are compute nodes to converters; they keep the profilers' names.
+    const std::string_view called = graph_.texts[graph_.name[node]];
+    const bool is_fill = type == NodeType::compute && called.starts_with("Memset");
+    if (type == NodeType::mem_load || type == NodeType::mem_store || is_fill ||
+        (type == NodeType::compute && called.starts_with("Memcpy"))) {
+      op.kind = is_fill ? DeviceOpKind::fill : DeviceOpKind::copy;
       op.bytes = std::max<std::int64_t>(graph_.tensor_size[node], 0);
     } else if (graph_.comm[node] != nothing) {
       op.collective = collective_of(node);
@@ -176,14 +172,87 @@ class Converter {
       if (place_[before] == nothing) continue;
       if (graph_.is_cpu_op[before]) {
         capture_.device_ops[place_[node]].host_op = place_[before];
-      } else {
+      } else if (!is_recorded_ || !is_queued_behind(before, node)) {
         capture_.device_edges.push_back({place_[before], place_[node]});
       }
     }
   }
 
+  // Where starts are recorded the order of a stream is known without its being a dependency.
+  bool is_queued_behind(Index before, Index node) const {
+    return graph_.stream[node] >= 0 && graph_.stream[before] == graph_.stream[node] && end(before) <= starts_[node];
+  }
+
+  Nanoseconds end(Index node) const { return starts_[node] + graph_.duration[node]; }
+
+  // Where starts are recorded, host nodes are calls: what a device node waits for launches it at its end; one that
+  // waits for device nodes returns at its end, having been made when what it waits for of the host was done.
+  void add_calls() {
+    std::vector<std::uint32_t> launched_by(graph_.size(), nothing);  // by device node: the host node
+    for (Index node = 0; node < graph_.size(); ++node) {
+      if (place_[node] == nothing || graph_.is_cpu_op[node]) continue;
+      for (const Index before : graph_.data(node)) {
+        if (place_[before] == nothing || !graph_.is_cpu_op[before]) continue;
+        auto& launcher = launched_by[node];
+        if (launcher == nothing || end(before) > end(launcher)) launcher = before;
+      }
+    }
+    std::vector<std::uint32_t> call_of(graph_.size(), nothing);  // by host node that launches
+    for (Index node = 0; node < graph_.size(); ++node) {
+      if (const std::uint32_t launcher = launched_by[node]; launcher != nothing) {
+        if (call_of[launcher] == nothing) {
+          const DeviceOpKind made = capture_.device_ops[place_[node]].kind;
+          const CallKind kind = made == DeviceOpKind::copy   ? CallKind::copy
+                                : made == DeviceOpKind::fill ? CallKind::fill
+                                                             : CallKind::launch;
+          call_of[launcher] = add_call(launcher, end(launcher), 0, kind);
+        }
+        capture_.device_ops[place_[node]].launch = call_of[launcher];
+      }
+    }
+    for (Index node = 0; node < graph_.size(); ++node) {
+      if (place_[node] != nothing && graph_.is_cpu_op[node]) add_wait(node, launched_by, call_of);
+    }
+  }
+
+  void add_wait(Index node, const std::vector<std::uint32_t>& launched_by, const std::vector<std::uint32_t>& call_of) {
+    std::size_t waits = 0;
+    Index maker = nothing;  // the host node before it
+    for (const Index before : graph_.data(node)) {
+      if (place_[before] == nothing) continue;
+      if (!graph_.is_cpu_op[before]) ++waits;
+      if (graph_.is_cpu_op[before] && (maker == nothing || end(before) > end(maker))) maker = before;
+    }
+    if (waits == 0) return;
+    Nanoseconds start = maker == nothing ? starts_[node] : std::min(end(maker), end(node));
+    if (maker != nothing && call_of[maker] != nothing) {
+      for (const Index before : graph_.data(node)) {
+        if (graph_.is_cpu_op[before] || launched_by[before] != maker) continue;
+        auto& call = capture_.calls[call_of[maker]];  // a copy that its call waits for
+        call.kind = CallKind::copy;
+        call.duration = end(node) - call.start;
+        return;
+      }
+      start = std::min(start + 1, end(node));  // after the launch that its node stands for as well
+    }
+    add_call(node, start, end(node) - start, waits > 1 ? CallKind::device_sync : CallKind::event_sync);
+  }
+
+  std::uint32_t add_call(Index node, Nanoseconds start, Nanoseconds duration, CallKind kind) {
+    HostCall call;
+    call.start = start;
+    call.duration = duration;
+    call.name = capture_.host_ops[place_[node]].name;
+    call.thread = capture_.host_ops[place_[node]].thread;
+    call.host_op = place_[node];
+    call.kind = kind;
+    capture_.calls.push_back(call);
+    return static_cast<std::uint32_t>(capture_.calls.size() - 1);
+  }
+
   const ExecutionGraph& graph_;
   Capture capture_;
+  bool is_recorded_ = false;
   std::vector<Nanoseconds> starts_;
   std::vector<std::uint32_t> place_;  // in device_ops or host_ops
   std::map<std::int64_t, std::uint32_t> streams_;
@@ -205,6 +274,20 @@ class ChakraReader final : public TraceReader {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> chakra_rank_in_name(std::string_view file) {
+  file = file.substr(file.find_last_of("/!") + 1);
+  for (const std::string_view suffix : {".gz", ".et", ".json"}) {
+    if (file.ends_with(suffix)) file.remove_suffix(suffix.size());
+  }
+  const auto dot = file.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  std::int64_t rank = 0;
+  const char* const end = file.data() + file.size();
+  const auto [rest, error] = std::from_chars(file.data() + dot + 1, end, rank);
+  if (error != std::errc() || rest != end || rank < 0) return std::nullopt;
+  return rank;
+}
 
 Capture capture_of(const ExecutionGraph& graph) { return Converter(graph).convert(); }
 

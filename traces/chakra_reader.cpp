@@ -167,6 +167,8 @@ class Reading {
       }
     }
     if (message.broken() != nullptr) refuse(fmt::format("metadata: {}", message.broken()));
+    const auto fact = graph_.facts.find("duration_micros");
+    is_folded_ = fact != graph_.facts.end() && fact->second == "folded";
   }
 
   void read_ids(const WireField& field, std::vector<std::uint64_t>& into) {
@@ -199,10 +201,12 @@ class Reading {
 
   void read_node(std::string_view bytes) {
     reset();
+    micros_ = 0;
     WireMessage message(bytes);
     WireField field;
     std::string_view inputs;
     while (message.next(field)) read_field(field, inputs);
+    if (is_folded_) node_.folded = micros_;
     if (message.broken() != nullptr) refuse(message.broken());
     if (node_.type >= NodeType::send) node_.has_comm = true;
     if (node_.type < NodeType::send) node_.has_comm = false;
@@ -231,7 +235,8 @@ class Reading {
         node_.start = micros(field, "start time");
         return;
       case 7:
-        node_.duration = micros(field, "duration");
+        micros_ = micros(field, "duration");
+        node_.duration = micros_;
         return;
       case 8:
         inputs = field.bytes;
@@ -271,6 +276,8 @@ class Reading {
   ExecutionGraph& graph_;
   GraphBuilder builder_;
   GraphNode node_;
+  Nanoseconds micros_ = 0;
+  bool is_folded_ = false;
   std::uint64_t record_ = 0;
 };
 

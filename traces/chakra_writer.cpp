@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
 #include "traces/chakra.pb.h"
 
 namespace warploom {
@@ -77,7 +78,9 @@ class Writing {
     if (!groups_.empty()) groups_ += ", ";
     std::string ranks;
     for (const auto rank : group.ranks) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
-    groups_ += fmt::format(R"({{"pg_name": "{}", "ranks": [{}]}})", group.name, ranks);
+    groups_ += fmt::format(R"({{"pg_name": {}, )", json_string(group.name));
+    if (!group.description.empty()) groups_ += fmt::format(R"("pg_desc": {}, )", json_string(group.description));
+    groups_ += fmt::format(R"("ranks": [{}]}})", ranks);
   }
 
   static proto::AttributeProto& attribute(proto::Node& node, const char* name) {
@@ -101,8 +104,10 @@ class Writing {
       if (graph_.start[i] % 1000 != 0 || graph_.start[i] == 0)
         attribute(node, "start_ns").set_int64_val(graph_.start[i]);
     }
-    node.set_duration_micros(micros(graph_.duration[i]));
-    if (graph_.duration[i] % 1000 != 0) attribute(node, "duration_ns").set_int64_val(graph_.duration[i]);
+    const bool is_folded = !graph_.folded_duration.empty();
+    node.set_duration_micros(is_folded ? static_cast<std::uint64_t>(graph_.folded_duration[i] / 1000)
+                                       : micros(graph_.duration[i]));
+    if (is_folded || graph_.duration[i] % 1000 != 0) attribute(node, "duration_ns").set_int64_val(graph_.duration[i]);
     attribute(node, "is_cpu_op").set_bool_val(graph_.is_cpu_op[i]);
     if (graph_.stream[i] >= 0) attribute(node, "stream").set_int64_val(graph_.stream[i]);
     if (graph_.num_ops[i] >= 0) attribute(node, "num_ops").set_int64_val(graph_.num_ops[i]);

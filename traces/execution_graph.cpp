@@ -78,16 +78,38 @@ class GraphBuilder::Ids {
   std::vector<std::pair<std::uint64_t, Index>> sorted_;
 };
 
+// Layers and steps repeat each other: the name that came next the last time is tried before the table of all.
+TextId GraphBuilder::name_of(std::string_view text) {
+  const TextId last = graph_.name.empty() ? nothing : graph_.name.back();
+  if (last < follows_.size() && follows_[last] != nothing && graph_.texts[follows_[last]] == text) {
+    return follows_[last];
+  }
+  const TextId id = graph_.texts.add(text);
+  if (last != nothing) {
+    if (follows_.size() <= last) follows_.resize(graph_.texts.size(), nothing);
+    follows_[last] = id;
+  }
+  return id;
+}
+
+void GraphBuilder::add_folded(const GraphNode& node) {
+  auto& column = graph_.folded_duration;
+  if (node.folded < 0 && column.empty()) return;
+  while (column.size() + 1 < graph_.duration.size()) column.push_back(graph_.duration[column.size()]);
+  column.push_back(node.folded < 0 ? node.duration : node.folded);
+}
+
 void GraphBuilder::add(const GraphNode& node) {
   if (graph_.size() >= nothing - 1) {
     throw UserError(fmt::format("{}: more than {} nodes", graph_.file, nothing - 2), "split the trace into steps");
   }
   graph_.id.push_back(node.id);
-  graph_.name.push_back(graph_.texts.add(node.name));
+  graph_.name.push_back(name_of(node.name));
   graph_.type.push_back(node.type);
   graph_.is_cpu_op.push_back(node.is_cpu_op);
   graph_.start.push_back(node.start);
   graph_.duration.push_back(node.duration);
+  add_folded(node);
   graph_.stream.push_back(node.stream);
   graph_.num_ops.push_back(node.num_ops);
   graph_.tensor_size.push_back(node.tensor_size);

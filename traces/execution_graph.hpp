@@ -79,8 +79,10 @@ class ExecutionGraph {
   std::vector<TextId> name;
   std::vector<NodeType> type;
   std::vector<bool> is_cpu_op;
-  std::vector<Nanoseconds> start;               // -1: not recorded
-  std::vector<Nanoseconds> duration;            // 0 where not recorded
+  std::vector<Nanoseconds> start;     // -1: not recorded
+  std::vector<Nanoseconds> duration;  // 0 where not recorded
+  // What a simulator without gaps takes instead of the duration (traces/convert_chakra.hpp); empty: the duration.
+  std::vector<Nanoseconds> folded_duration;
   std::vector<std::int64_t> stream;             // of the device; of operations of a host its thread; -1: not said
   std::vector<std::int64_t> num_ops;            // -1: not said
   std::vector<std::int64_t> tensor_size;        // bytes; -1: not said
@@ -117,6 +119,7 @@ struct GraphNode {
   bool is_cpu_op = false;
   Nanoseconds start = -1;
   Nanoseconds duration = 0;
+  Nanoseconds folded = -1;  // -1: the duration
   std::int64_t stream = -1;
   std::int64_t num_ops = -1;
   std::int64_t tensor_size = -1;
@@ -139,8 +142,11 @@ class GraphBuilder {
  private:
   class Ids;
   void join(const Ids& ids);
+  TextId name_of(std::string_view text);
+  void add_folded(const GraphNode& node);
 
   ExecutionGraph& graph_;
+  std::vector<TextId> follows_;  // by name: that of the node after it, when it last stood there
   std::vector<std::uint64_t> data_ids_;
   std::vector<std::uint64_t> control_ids_;
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 
 #include "traces/dependencies.hpp"
 
@@ -67,13 +66,15 @@ LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before
 
 void LagModel::measure_calls(const Capture& capture) {
   usual_call_.assign(capture.texts.size(), -1);
-  std::unordered_map<TextId, std::vector<Nanoseconds>> durations;
+  std::vector<std::vector<Nanoseconds>> durations(capture.texts.size());
   for (const auto& call : capture.calls) {
     if (call.kind == CallKind::launch || call.kind == CallKind::graph_launch || call.kind == CallKind::fill) {
       durations[call.name].push_back(call.duration);
     }
   }
-  for (auto& [name, values] : durations) {
+  for (TextId name = 0; name < durations.size(); ++name) {
+    auto& values = durations[name];
+    if (values.empty()) continue;
     const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), half, values.end());
     usual_call_[name] = *half;

@@ -31,6 +31,8 @@ class LagModel {
 
   Nanoseconds launch(const Capture& capture, std::uint32_t op) const;
   Nanoseconds queue(const DeviceOp& before, const DeviceOp& op) const;
+  // What a call took beyond what such calls usually take.
+  Nanoseconds excess(const HostCall& call) const;
   // From the end of what an event waited for.
   Nanoseconds event(const DeviceOp& op) const { return event_[static_cast<std::size_t>(op.kind)]; }
   bool launch_is_default() const { return launch_is_default_; }
@@ -40,8 +42,6 @@ class LagModel {
  private:
   static constexpr std::size_t kinds = 5;
   void measure_calls(const Capture& capture);
-  // What a call took beyond what such calls usually take.
-  Nanoseconds excess(const HostCall& call) const;
   void measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at);
   void measure_queues(const Capture& capture, std::span<const std::uint32_t> before,
                       std::span<const Nanoseconds> events_at);

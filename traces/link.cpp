@@ -13,9 +13,10 @@ namespace warploom {
 
 namespace {
 
-// Sorts by `before` and returns where each old place went.
+// Sorts by `before` and returns where each old place went; nothing where all were in order.
 template <class Item, class Before>
 std::vector<std::uint32_t> sort_tracked(std::vector<Item>& items, Before before) {
+  if (std::is_sorted(items.begin(), items.end(), before)) return {};
   std::vector<std::uint32_t> order(items.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -32,7 +33,7 @@ std::vector<std::uint32_t> sort_tracked(std::vector<Item>& items, Before before)
 }
 
 void follow(std::uint32_t& reference, std::span<const std::uint32_t> new_place) {
-  if (reference != nothing) reference = new_place[reference];
+  if (reference != nothing && !new_place.empty()) reference = new_place[reference];
 }
 
 // Intervals of a thread nest: the outer comes first.

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/play/timeline.hpp"
@@ -37,5 +39,36 @@ struct LaneGroup {
 
 // Throws UserError when `out` fails.
 void write_perfetto(const std::vector<LaneGroup>& groups, std::ostream& out);
+
+// A slice of a captured run, nanoseconds of the trace.
+struct CapturedSlice {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string_view name;
+  std::string_view category;
+  std::uint64_t starts_flow = 0;  // an arrow from here to the slice that ends it; 0: none
+  std::uint64_t ends_flow = 0;
+};
+
+// Captured runs, lane by lane, so that no more than one is held.
+class CapturedSlices {
+ public:
+  explicit CapturedSlices(std::ostream& out);
+  ~CapturedSlices();
+  CapturedSlices(const CapturedSlices&) = delete;
+  CapturedSlices& operator=(const CapturedSlices&) = delete;
+
+  void add_process(const std::string& name);
+  // In any order; they are sorted. Those that overlap get tracks of their own, except that one within another stands on
+  // its track where `nest`.
+  void add_lane(const std::string& name, std::vector<CapturedSlice>& slices, bool nest);
+  // Throws UserError when the stream fails.
+  void finish();
+
+ private:
+  class Writer;
+  std::ostream& out_;
+  std::unique_ptr<Writer> writer_;
+};
 
 }  // namespace warploom

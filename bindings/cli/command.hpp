@@ -33,6 +33,7 @@ void add_collective(CLI::App& root, Action& action);
 void add_describe(CLI::App& root, Action& action);
 void add_inspect(CLI::App& root, Action& action);
 void add_replay(CLI::App& root, Action& action);
+void add_convert(CLI::App& root, Action& action);
 void add_compare(CLI::App& root, Action& action);
 void add_doctor(CLI::App& root, Action& action);
 void add_validate(CLI::App& root, Action& action);

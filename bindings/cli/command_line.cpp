@@ -76,6 +76,7 @@ std::unique_ptr<CLI::App> make_command_line(Action& action) {
   add_describe(*app, action);
   add_inspect(*app, action);
   add_replay(*app, action);
+  add_convert(*app, action);
   add_compare(*app, action);
   add_schema(*app, action);
   add_doctor(*app, action);

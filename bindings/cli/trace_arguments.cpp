@@ -31,6 +31,15 @@ void add_trace_reading(CLI::App* command, TraceArguments& arguments) {
 
 bool are_traces(const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_trace); }
 
+ReadTraces read_captures(const TraceArguments& arguments, Session& session) {
+  Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic, "reading",
+                    "bytes");
+  ReadOptions options;
+  options.strict = arguments.strict;
+  options.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress(done, all); };
+  return read_traces(arguments.paths, options);
+}
+
 CapturedRun read_run(const TraceArguments& arguments, Session& session) {
   Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic, "reading",
                     "bytes");

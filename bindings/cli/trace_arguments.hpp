@@ -27,6 +27,8 @@ void add_trace_reading(CLI::App* command, TraceArguments& arguments);
 // True where one of the paths is there and no cluster's file: a folder, or a file that a trace reader recognises.
 bool are_traces(const std::vector<std::string>& paths);
 
+// As recorded, not yet understood.
+ReadTraces read_captures(const TraceArguments& arguments, Session& session);
 CapturedRun read_run(const TraceArguments& arguments, Session& session);
 
 }  // namespace warploom

@@ -134,7 +134,7 @@ class Builder {
     task.node = graph.id[node];
     task.order =
         static_cast<std::int64_t>(std::min<std::uint64_t>(task.node, std::numeric_limits<std::int64_t>::max()));
-    task.duration_ns = graph.duration[node];
+    task.duration_ns = graph.folded_duration.empty() ? graph.duration[node] : graph.folded_duration[node];
     const NodeType type = graph.type[node];
     if (type == NodeType::invalid || type == NodeType::metadata) return add(task, before);
     if (type == NodeType::mem_load || type == NodeType::mem_store) return add_memory(graph, node, task, before);
