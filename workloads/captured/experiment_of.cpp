@@ -106,6 +106,11 @@ class Writer {
     need(head_dim_, "the size of a head (kv-channels)");
     need(ffn_, "the MLP's width (ffn-hidden-size)");
     need(vocabulary_, "the vocabulary (vocab-size)");
+    const Number width = times(heads_.value, head_dim_.value);
+    if (is_gated_ == false && width && hidden_.value && *width != *hidden_.value) {
+      result_.missing.push_back(fmt::format("a family without gates whose {} heads of {} are not its hidden size {}",
+                                            *heads_.value, *head_dim_.value, *hidden_.value));
+    }
     if (!is_gated_) result_.missing.emplace_back("whether the MLP is gated (swiglu)");
   }
 
@@ -236,6 +241,11 @@ class Writer {
       line(fmt::format("  zero: {}", *settings_.shards_optimizer ? 1 : 0), "the settings");
     } else {
       line("  # not in the trace: zero");
+    }
+    const auto rms = shape_.has_rms_norm ? shape_.has_rms_norm : settings_.has_rms_norm;
+    if (rms && is_gated_ && *rms != *is_gated_) {
+      line(fmt::format("# The run's norms are {} norms: families {} gates are modelled with {} ones.",
+                       *rms ? "RMS" : "layer", *is_gated_ ? "with" : "without", *is_gated_ ? "RMS" : "layer"));
     }
     if (!shape_.has_backward)
       line("# The trace shows no backward pass: the experiment is the whole step all the same.");
