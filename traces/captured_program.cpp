@@ -72,7 +72,10 @@ class RankRows {
     }
     while (next < steps.size()) emit({Item::Kind::step, steps[next++]});
     for (std::uint32_t step = 0; step < graph_.steps.size(); ++step) finish_step(step);
-    for (const auto& rows : step_rows_) result_.rows_of_step[index_].emplace_back(rows.think, rows.done);
+    if (!retiming_.thread_rows) return;
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      result_.rows_of_step[index_].emplace_back(made_[i].row, returned_[i].row);
+    }
   }
 
  private:
@@ -198,6 +201,10 @@ class RankRows {
       const Point given = returned_[step.handed_by];
       begin_row();
       need(given);
+      now = {add_host_row(index, think_name_, think), 0};
+    } else if (retiming_.thread_rows) {
+      begin_row();
+      need(now);
       now = {add_host_row(index, think_name_, think), 0};
     } else {
       now.since += think;

@@ -42,6 +42,7 @@ struct Retiming {
   std::optional<Nanoseconds> launch_latency;  // instead of the capture's own
   bool graphs = false;                        // operations wait for no launch
   bool is_serial = false;                     // communication and compute one after another
+  bool thread_rows = false;  // every step of a thread is a row (`rows_of_step`), for what needs them one by one
 };
 
 struct CapturedProgram {

@@ -31,14 +31,14 @@ class Rounding {
 
 class RankExport {
  public:
-  RankExport(const CapturedRun& run, std::uint32_t index, RowId first, RowId last, CommunicationNodes& communication,
-             ExecutionGraph& graph)
-      : program_(run.captured.program),
+  RankExport(const CapturedRun& run, const CapturedProgram& captured, std::uint32_t index, RowId first, RowId last,
+             CommunicationNodes& communication, ExecutionGraph& graph)
+      : program_(captured.program),
         capture_(run.captures[index]),
         dependencies_(run.graphs[index]),
-        row_of_op_(run.captured.row_of_op[index]),
-        rows_of_step_(run.captured.rows_of_step[index]),
-        origin_(run.captured.origin[index]),
+        row_of_op_(captured.row_of_op[index]),
+        rows_of_step_(captured.rows_of_step[index]),
+        origin_(captured.origin[index]),
         index_(index),
         first_(first),
         last_(last),
@@ -250,7 +250,10 @@ class RankExport {
 
 ChakraExport export_chakra(const CapturedRun& run) {
   ChakraExport result;
-  const Program& program = run.captured.program;
+  Retiming unchanged;
+  unchanged.thread_rows = true;
+  const CapturedProgram captured = make_program(run.captures, run.graphs, run.matching, unchanged);
+  const Program& program = captured.program;
   CommunicationNodes communication(run);
   RowId row = 0;
   for (std::uint32_t i = 0; i < run.captures.size(); ++i) {
@@ -264,7 +267,7 @@ ChakraExport export_chakra(const CapturedRun& run) {
     graph.version = "0.0.4";
     graph.facts = {{"converted_by", "warploom"}, {"converted_from", capture.format}, {"duration_micros", "folded"}};
     if (capture.resolution != 1) graph.facts["resolution_ns"] = std::to_string(capture.resolution);
-    RankExport(run, i, first, row, communication, graph).run();
+    RankExport(run, captured, i, first, row, communication, graph).run();
   }
   for (auto& graph : result.graphs) graph.groups = communication.groups();
   result.groups = communication.groups_json();
