@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -128,6 +130,8 @@ class RankRows {
     }
     threads_now_.assign(capture_.threads.size(), {start_, 0});
     lanes_.resize(capture_.streams.size());
+    ends_.resize(capture_.streams.size());
+    lane_of_.assign(capture_.device_ops.size(), nothing);
     think_name_ = program_.add_name("woken");
   }
 
@@ -287,7 +291,7 @@ class RankRows {
     begin_row();
     Operation row;
     const std::uint32_t before = graph_.before[index];
-    Lane& lane = lane_for(op, before);
+    Lane& lane = lane_for(index, before);
     const bool follows_in_lane = lane.last != nothing && lane.last == before;
     row.stream = lane.stream;
     lane.last = index;
@@ -340,20 +344,29 @@ class RankRows {
   }
 
   // Streams run in order; operations that overlap their neighbours stand on lanes of their own.
-  Lane& lane_for(const DeviceOp& op, std::uint32_t before) {
+  Lane& lane_for(std::uint32_t index, std::uint32_t before) {
+    const auto& op = capture_.device_ops[index];
     auto& lanes = lanes_[op.stream];
-    for (auto& lane : lanes) {
-      if (lane.last == before && before != nothing) return lane;
+    auto& ends = ends_[op.stream];
+    std::uint32_t place = nothing;
+    if (before != nothing && lane_of_[before] != nothing && lanes[lane_of_[before]].last == before) {
+      place = lane_of_[before];
+    } else if (!ends.empty() && ends.begin()->first <= op.start + near_) {
+      place = ends.begin()->second;
     }
-    for (auto& lane : lanes) {
-      if (capture_.device_ops[lane.last].end() <= op.start + near_) return lane;
+    if (place == nothing) {
+      const auto& stream = capture_.streams[op.stream];
+      std::string name = stream.name.starts_with("stream") ? stream.name : "stream " + stream.name;
+      if (!lanes.empty()) name += " #" + std::to_string(lanes.size() + 1);
+      const StreamKind kind = op.op_class == OpClass::communication ? StreamKind::communication : StreamKind::compute;
+      place = static_cast<std::uint32_t>(lanes.size());
+      lanes.push_back({program_.add_stream({role_, kind, std::move(name)}), nothing});
+    } else {
+      ends.erase({capture_.device_ops[lanes[place].last].end(), place});
     }
-    const auto& stream = capture_.streams[op.stream];
-    std::string name = stream.name.starts_with("stream") ? stream.name : "stream " + stream.name;
-    if (!lanes.empty()) name += " #" + std::to_string(lanes.size() + 1);
-    const StreamKind kind = op.op_class == OpClass::communication ? StreamKind::communication : StreamKind::compute;
-    lanes.push_back({program_.add_stream({role_, kind, std::move(name)}), nothing});
-    return lanes.back();
+    ends.emplace(op.end(), place);
+    lane_of_[index] = place;
+    return lanes[place];
   }
 
   void describe(std::uint32_t index, Operation& row) {
@@ -430,8 +443,10 @@ class RankRows {
   std::vector<StreamId> threads_;
   std::vector<Point> threads_now_;
   std::vector<std::vector<Lane>> lanes_;
-  std::vector<Point> made_;      // by step: its call
-  std::vector<Point> returned_;  // and its return, where it blocks
+  std::vector<std::set<std::pair<Nanoseconds, std::uint32_t>>> ends_;  // by stream: when each lane is free
+  std::vector<std::uint32_t> lane_of_;                                 // by operation
+  std::vector<Point> made_;                                            // by step: its call
+  std::vector<Point> returned_;                                        // and its return, where it blocks
   std::vector<bool> is_finished_;
   std::vector<State> op_state_;
   std::vector<State> step_state_;

@@ -97,7 +97,7 @@ void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseco
     const auto& call = capture.calls[op.launch];
     if (op.start < call.start) continue;
     const bool was_idle = free_at[i] <= call.start;
-    if (is_staged(capture, op) || (was_idle && op.kind == DeviceOpKind::copy)) {
+    if (was_idle && op.kind == DeviceOpKind::copy) {
       own_launch_[static_cast<std::uint32_t>(i)] = op.start - call.start;
     }
     if (is_staged(capture, op) || !was_idle || excess(call) > 0) continue;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "sim/core/text.hpp"
@@ -250,6 +252,35 @@ class Matcher {
       any = any || std::abs(result_.clock_offset[i] - bases[i]) > 3 * result_.clock_residual;
     }
     if (!any) result_.clock_offset = bases;
+    align_strangers();
+  }
+
+  // Captures that share no collective with others begin together, if they do not lie within each other's time anyway.
+  void align_strangers() {
+    std::vector<bool> has_peer(captures_.size(), false);
+    for (const auto& collective : result_.collectives) {
+      for (const auto& member : collective.members) {
+        has_peer[member.capture] = has_peer[member.capture] || collective.members.size() > 1;
+      }
+    }
+    std::optional<std::pair<Nanoseconds, Nanoseconds>> first;
+    for (std::uint32_t i = 0; i < captures_.size(); ++i) {
+      Nanoseconds begin = std::numeric_limits<Nanoseconds>::max();
+      Nanoseconds end = std::numeric_limits<Nanoseconds>::min();
+      for (const auto& op : captures_[i].device_ops) {
+        begin = std::min(begin, op.start - result_.clock_offset[i]);
+        end = std::max(end, op.end() - result_.clock_offset[i]);
+      }
+      if (begin > end) continue;
+      if (!first) {
+        first = {begin, end};
+        continue;
+      }
+      if (has_peer[i] || (begin <= first->second && end >= first->first)) continue;
+      result_.clock_offset[i] += begin - first->first;
+      note(fmt::format("{} shares no collective with the others and lies at another time: aligned by its begin",
+                       name_of(i)));
+    }
   }
 
   // Each clock moves by the median distance of its ends from those of its peers, until none moves.

@@ -24,7 +24,7 @@ std::array<IntervalSet, 3> sets_by_kind(std::span<const DeviceOp> ops) {
   return {IntervalSet(std::move(lists[0])), IntervalSet(std::move(lists[1])), IntervalSet(std::move(lists[2]))};
 }
 
-WindowMetrics within(const std::array<IntervalSet, 3>& sets, std::span<const DeviceOp> ops, Interval window) {
+WindowMetrics within(const std::array<IntervalSet, 3>& sets, Interval window) {
   WindowMetrics metrics;
   metrics.window = window;
   const IntervalSet compute = sets[0].clipped(window);
@@ -36,11 +36,37 @@ WindowMetrics within(const std::array<IntervalSet, 3>& sets, std::span<const Dev
   metrics.overlap = common(communication, compute);
   metrics.exposed_to_compute = communication.length() - metrics.overlap;
   metrics.exposed_to_any = communication.length() - common(communication, work);
-  for (const auto& op : ops) {
-    if (is_work(op) && op.start < window.end && op.end() > window.begin) ++metrics.count[index(work_kind(op))];
-  }
   return metrics;
 }
+
+// Operations that touch a window: all started before its end, less those that ended before its beginning.
+class TouchCounts {
+ public:
+  explicit TouchCounts(std::span<const DeviceOp> ops) {
+    for (const auto& op : ops) {
+      if (!is_work(op)) continue;
+      // What takes no time touches what it stands within.
+      starts_[index(work_kind(op))].push_back(op.start);
+      ends_[index(work_kind(op))].push_back(op.end());
+    }
+    for (auto* lists : {&starts_, &ends_}) {
+      for (auto& list : *lists) std::sort(list.begin(), list.end());
+    }
+  }
+  std::array<std::int64_t, 3> of(Interval window) const {
+    std::array<std::int64_t, 3> count{};
+    for (std::size_t i = 0; i < count.size(); ++i) {
+      const auto begun = std::lower_bound(starts_[i].begin(), starts_[i].end(), window.end) - starts_[i].begin();
+      const auto ended = std::upper_bound(ends_[i].begin(), ends_[i].end(), window.begin) - ends_[i].begin();
+      count[i] = std::max<std::int64_t>(0, begun - ended);
+    }
+    return count;
+  }
+
+ private:
+  std::array<std::vector<Nanoseconds>, 3> starts_;
+  std::array<std::vector<Nanoseconds>, 3> ends_;
+};
 
 std::optional<Interval> span_of_work(std::span<const DeviceOp> ops) {
   std::optional<Interval> span;
@@ -89,24 +115,38 @@ std::vector<StreamMetrics> measure_streams(const Capture& capture, IdleMetrics& 
   return streams;
 }
 
-LaunchedMetrics measure_launched(const Capture& capture, Interval step) {
-  LaunchedMetrics launched;
-  std::vector<Interval> intervals;
-  for (const auto& op : capture.device_ops) {
-    if (!is_work(op) || op.launch == nothing) continue;
-    const Nanoseconds at = capture.calls[op.launch].start;
-    if (at < step.begin || at >= step.end) continue;
-    const std::size_t kind = index(work_kind(op));
-    if (intervals.empty()) launched.span = {op.start, op.end()};
-    launched.span.begin = std::min(launched.span.begin, op.start);
-    launched.span.end = std::max(launched.span.end, op.end());
-    ++launched.count[kind];
-    launched.sums[kind] += op.duration;
-    intervals.push_back({op.start, op.end()});
+// Work in the order in which it was launched.
+class LaunchedWork {
+ public:
+  explicit LaunchedWork(const Capture& capture) : capture_(capture) {
+    for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
+      const auto& op = capture.device_ops[i];
+      if (is_work(op) && op.launch != nothing) launched_.emplace_back(capture.calls[op.launch].start, i);
+    }
+    std::sort(launched_.begin(), launched_.end());
   }
-  launched.busy = IntervalSet(std::move(intervals)).length();
-  return launched;
-}
+
+  LaunchedMetrics of(Interval step) const {
+    LaunchedMetrics metrics;
+    std::vector<Interval> intervals;
+    auto place = std::lower_bound(launched_.begin(), launched_.end(), std::pair(step.begin, std::uint32_t{0}));
+    for (; place != launched_.end() && place->first < step.end; ++place) {
+      const auto& op = capture_.device_ops[place->second];
+      const std::size_t kind = index(work_kind(op));
+      if (intervals.empty()) metrics.span = {op.start, op.end()};
+      metrics.span = {std::min(metrics.span.begin, op.start), std::max(metrics.span.end, op.end())};
+      ++metrics.count[kind];
+      metrics.sums[kind] += op.duration;
+      intervals.push_back({op.start, op.end()});
+    }
+    metrics.busy = IntervalSet(std::move(intervals)).length();
+    return metrics;
+  }
+
+ private:
+  const Capture& capture_;
+  std::vector<std::pair<Nanoseconds, std::uint32_t>> launched_;
+};
 
 std::vector<KernelSum> sum_kernels(const Capture& capture, bool communication_only) {
   std::unordered_map<TextId, KernelSum> sums;
@@ -168,7 +208,9 @@ WorkKind work_kind(const DeviceOp& op) {
 }
 
 WindowMetrics window_metrics(std::span<const DeviceOp> ops, Interval window) {
-  return within(sets_by_kind(ops), ops, window);
+  WindowMetrics metrics = within(sets_by_kind(ops), window);
+  metrics.count = TouchCounts(ops).of(window);
+  return metrics;
 }
 
 std::vector<std::pair<Annotation, std::int64_t>> captured_steps(const Capture& capture) {
@@ -192,12 +234,19 @@ CaptureMetrics measure(const Capture& capture) {
   CaptureMetrics metrics;
   const std::span<const DeviceOp> ops = capture.device_ops;
   const auto sets = sets_by_kind(ops);
-  if (const auto span = span_of_work(ops)) metrics.device_span = within(sets, ops, *span);
+  const TouchCounts touches(ops);
+  const LaunchedWork launched(capture);
+  const auto window_of = [&](Interval window) {
+    WindowMetrics one = within(sets, window);
+    one.count = touches.of(window);
+    return one;
+  };
+  if (const auto span = span_of_work(ops)) metrics.device_span = window_of(*span);
   metrics.host_span = measure_host_span(capture);
   for (const auto& [annotation, number] : captured_steps(capture)) {
     const Interval window{annotation.start, annotation.start + annotation.duration};
-    metrics.steps.push_back({number, std::string(capture.texts[annotation.name]), within(sets, ops, window),
-                             measure_launched(capture, window)});
+    metrics.steps.push_back(
+        {number, std::string(capture.texts[annotation.name]), window_of(window), launched.of(window)});
   }
   metrics.streams = measure_streams(capture, metrics.idle);
   std::set<std::int64_t> devices;

@@ -48,7 +48,13 @@ class Reading {
     std::vector<std::string> files;
     std::vector<std::string> folders;
     for (const auto& entry : fs::directory_iterator(path, fs::directory_options::skip_permission_denied)) {
-      (entry.is_directory() ? folders : files).push_back(entry.path().string());
+      if (entry.is_directory()) {
+        folders.push_back(entry.path().string());
+      } else if (entry.is_regular_file()) {
+        files.push_back(entry.path().string());
+      } else {
+        result_.skipped.push_back(entry.path().string());  // a pipe, a device
+      }
     }
     std::sort(files.begin(), files.end());
     std::sort(folders.begin(), folders.end());
@@ -133,7 +139,9 @@ class Reading {
     }
     std::sort(inner.begin(), inner.end());
     for (const auto& path : inner) {
-      if (!fs::is_directory(path)) {
+      if (!fs::is_directory(path) && !fs::is_regular_file(path)) {
+        result_.skipped.push_back(path);
+      } else if (!fs::is_directory(path)) {
         take_file(path, false);
       } else if (!take_as_folder(path)) {
         result_.skipped.push_back(path);

@@ -34,9 +34,13 @@ std::string share_in_words(Nanoseconds part, Nanoseconds whole) {
 std::string rank_in_words(const std::optional<std::int64_t>& rank) {
   return rank ? fmt::format("rank {}", *rank) : "rank unknown";
 }
+// Names come from strangers: a terminal gets no control characters of theirs.
 std::string shortened(std::string_view name, std::size_t length) {
-  if (shown_width(name) <= length) return std::string(name);
-  return std::string(name.substr(0, length - 3)) + "...";
+  std::string text(shown_width(name) <= length ? name : name.substr(0, length - 3));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return shown_width(name) <= length ? text : text + "...";
 }
 
 std::string head(const Capture& capture) {

@@ -41,7 +41,7 @@ std::string ranks_in_words(const CapturedRun& run) {
 std::string causes_in_words(const Report& report) {
   double total = 0;
   for (const double seconds : report.seconds) total += seconds;
-  TextTable table({"where the time goes", "time", "share"});
+  TextTable table({"where the time goes (hosts before and after included)", "time", "share"});
   for (std::size_t i = 0; i < cause_count; ++i) {
     if (report.seconds[i] <= 0) continue;
     table.add({std::string(cause_names[i]), fmt::format("{:.3f} ms", report.seconds[i] * 1e3),
@@ -67,6 +67,27 @@ std::string classes_in_words(const Retimed& retimed) {
   return table.to_string();
 }
 
+// Why faster devices do not help, where they do not.
+std::string verdict_in_words(const ReplayPrediction& prediction) {
+  Nanoseconds measured = 0;
+  Nanoseconds predicted = 0;
+  for (std::size_t i = 0; i < prediction.retimed.classes.size(); ++i) {
+    if (prediction.retimed.classes[i].predicted == 0) continue;
+    for (const Nanoseconds sum : prediction.retimed.classes[i].measured) measured += sum;
+    predicted += prediction.retimed.classes[i].predicted;
+  }
+  double total = 0;
+  for (const double seconds : prediction.report.seconds) total += seconds;
+  const double host = prediction.report.seconds[static_cast<std::size_t>(Cause::host)];
+  if (measured == 0 || predicted == 0 || total <= 0 || host < 0.5 * total) return {};
+  const double kernels = static_cast<double>(measured) / static_cast<double>(predicted);
+  if (kernels < 1.1 || prediction.speed_up() > 0.5 * (1 + kernels)) return {};
+  return fmt::format(
+      "  kernels take {:.3g} times less, but the hosts set the pace ({} of the time); see what `host: {{graphs: "
+      "true}}` does in a --what-if file\n",
+      kernels, percent(host / total));
+}
+
 std::string prediction_in_words(const ReplayPrediction& prediction) {
   Nanoseconds longest = 0;
   Nanoseconds before = 0;
@@ -77,10 +98,12 @@ std::string prediction_in_words(const ReplayPrediction& prediction) {
   const double error = prediction.relative_error;
   std::string text = fmt::format(
       "\nOn {} ({}; captured on {})\n  {} instead of {}: {:.3g} times as fast\n  within {} to {} ({})\n",
-      prediction.target, prediction.target_device, prediction.source, milliseconds(longest), milliseconds(before),
-      prediction.speed_up(),
+      prediction.target, prediction.target_device,
+      prediction.source.empty() ? "a device that the trace does not name" : prediction.source, milliseconds(longest),
+      milliseconds(before), prediction.speed_up(),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * std::max(0.0, 1 - error))),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * (1 + error))), prediction.error_of);
+  text += verdict_in_words(prediction);
   if (!prediction.steps.empty()) {
     TextTable steps({"step", "measured", "predicted"});
     for (std::size_t i = 0; i < std::min(prediction.steps.size(), most_ranks); ++i) {

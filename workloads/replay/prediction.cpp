@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "sim/core/errors.hpp"
@@ -26,6 +27,9 @@ namespace {
 // The relative error of what was scaled by its class alone: the spread of such kernels' own ratios between devices is
 // about as large as the ratios (no measurement of ours; said with the band).
 constexpr double scaled_error = 0.25;
+
+// Of what is kept as recorded although the hardware is another: nobody knows, and it is said with the band.
+constexpr double kept_error = 0.5;
 
 struct FoundCluster {
   std::string name;
@@ -51,7 +55,11 @@ FoundCluster load_cluster(const std::string& name, std::int64_t devices, const s
   FoundCluster found;
   found.name = spec.name;
   found.device = spec.device;
-  if (!diagnostics.has_errors()) found.cluster = make_cluster(spec, devices, {}, diagnostics);
+  if (!diagnostics.has_errors()) {
+    ClusterOptions options;
+    if (!spec.device.has(options.mfu_type)) options.mfu_type = DataType::fp16;  // before Ampere
+    found.cluster = make_cluster(spec, devices, options, diagnostics);
+  }
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);
   diagnostics.throw_if_any();
   const DeviceLookup lookup(library);
@@ -97,15 +105,13 @@ std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) 
 
 Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
 
-// First start to last end of the operations that `counts` says so of.
-template <class Counts>
-Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture,
-                        Counts counts) {
+// First start to last end of work.
+Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture) {
   Interval span;
   bool any = false;
   for (std::size_t i = 0; i < run.captures[capture].device_ops.size(); ++i) {
     const auto& op = run.captures[capture].device_ops[i];
-    if (!is_work(op) || !counts(op)) continue;
+    if (!is_work(op)) continue;
     const RowId row = prediction.captured.row_of_op[capture][i];
     const Interval one{nanoseconds(prediction.timeline.ready[row]), nanoseconds(prediction.timeline.end[row])};
     span = any ? Interval{std::min(span.begin, one.begin), std::max(span.end, one.end)} : one;
@@ -120,53 +126,52 @@ void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
     const bool works = std::any_of(run.captures[i].device_ops.begin(), run.captures[i].device_ops.end(), is_work);
     if (!works) continue;
     const auto& self = run.self.ranks[with_work++];
-    const Interval span = predicted_span(run, prediction, i, [](const DeviceOp&) { return true; });
+    const Interval span = predicted_span(run, prediction, i);
     prediction.ranks.push_back(
         {self.rank, self.measured.length(), self.replayed.length(), span.length(),
          exposed_communication(run.captures[i], prediction.captured.row_of_op[i], prediction.timeline)});
   }
 }
 
-// Steps that all captures have, by number.
-void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
-  if (run.captures.empty()) return;
-  for (const auto& [step, number] : captured_steps(run.captures[0])) {
-    PredictedStep predicted;
-    predicted.number = number;
-    Interval measured_span;
-    Interval predicted_all;
-    bool any = false;
-    for (std::size_t i = 0; i < run.captures.size(); ++i) {
-      const auto steps = captured_steps(run.captures[i]);
-      const auto own = std::find_if(steps.begin(), steps.end(), [&](const auto& one) { return one.second == number; });
-      if (own == steps.end()) continue;
-      const Interval window{own->first.start, own->first.start + own->first.duration};
-      const auto& calls = run.captures[i].calls;
-      const auto launched = [&](const DeviceOp& op) {
-        return op.launch != nothing && calls[op.launch].start >= window.begin && calls[op.launch].start < window.end;
-      };
-      Interval measured;
-      bool has = false;
-      for (const auto& op : run.captures[i].device_ops) {
-        if (!is_work(op) || !launched(op)) continue;
-        const Nanoseconds shift = run.captured.origin[i];
-        const Interval one{op.start - shift, op.end() - shift};
-        measured = has ? Interval{std::min(measured.begin, one.begin), std::max(measured.end, one.end)} : one;
-        has = true;
-      }
-      if (!has) continue;
-      const Interval span = predicted_span(run, prediction, i, launched);
-      measured_span =
-          any ? Interval{std::min(measured_span.begin, measured.begin), std::max(measured_span.end, measured.end)}
-              : measured;
-      predicted_all =
-          any ? Interval{std::min(predicted_all.begin, span.begin), std::max(predicted_all.end, span.end)} : span;
-      any = true;
+struct StepSpans {
+  Interval measured;
+  Interval predicted;
+  bool any = false;
+
+  void take(Interval measured_one, Interval predicted_one) {
+    if (!any) {
+      measured = measured_one;
+      predicted = predicted_one;
     }
-    if (!any) continue;
-    predicted.measured = measured_span.length();
-    predicted.predicted = predicted_all.length();
-    prediction.steps.push_back(predicted);
+    measured = {std::min(measured.begin, measured_one.begin), std::max(measured.end, measured_one.end)};
+    predicted = {std::min(predicted.begin, predicted_one.begin), std::max(predicted.end, predicted_one.end)};
+    any = true;
+  }
+};
+
+// Steps by number: what each launched, over all captures that have it.
+void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
+  std::map<std::int64_t, StepSpans> spans;
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    const auto& capture = run.captures[i];
+    const auto steps = captured_steps(capture);
+    for (std::size_t k = 0; k < capture.device_ops.size(); ++k) {
+      const auto& op = capture.device_ops[k];
+      if (!is_work(op) || op.launch == nothing) continue;
+      const Nanoseconds at = capture.calls[op.launch].start;
+      const auto after =
+          std::partition_point(steps.begin(), steps.end(), [&](const auto& step) { return step.first.start <= at; });
+      if (after == steps.begin()) continue;
+      const auto& [step, number] = *std::prev(after);
+      if (at >= step.start + step.duration) continue;
+      const RowId row = prediction.captured.row_of_op[i][k];
+      const Nanoseconds origin = run.captured.origin[i];
+      spans[number].take({op.start - origin, op.end() - origin},
+                         {nanoseconds(prediction.timeline.ready[row]), nanoseconds(prediction.timeline.end[row])});
+    }
+  }
+  for (const auto& [number, one] : spans) {
+    prediction.steps.push_back({number, one.measured.length(), one.predicted.length()});
   }
 }
 
@@ -205,7 +210,9 @@ void estimate_error(const CapturedRun& run, const std::string& source, const Lib
   const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind) {
     const double target_error = class_error(bands, kind, prediction.target_device);
     const double source_error = class_error(bands, kind, source);
-    const std::array<double, 4> of_basis = {std::hypot(target_error, source_error), target_error, scaled_error, 0.0};
+    const bool elsewhere = prediction.target_device != source;
+    const std::array<double, 4> of_basis = {std::hypot(target_error, source_error), target_error, scaled_error,
+                                            elsewhere ? kept_error : 0.0};
     double sum = 0;
     double weight = 0;
     for (const OpClass op_class : classes) {
@@ -231,8 +238,8 @@ void estimate_error(const CapturedRun& run, const std::string& source, const Lib
   prediction.relative_error = error;
   prediction.error_of = fmt::format(
       "errors of the classes of kernels and collectives on their validation tables, {:.0f}% for what is scaled without "
-      "shapes, and the unchanged replay's own {:.2g}%",
-      100 * scaled_error, 100 * run.self.error);
+      "shapes, {:.0f}% for what is kept on other hardware, and the unchanged replay's own {:.2g}%",
+      100 * scaled_error, 100 * kept_error, 100 * run.self.error);
 }
 
 struct FoundSource {
@@ -341,6 +348,10 @@ double ReplayPrediction::speed_up() const {
 }
 
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {
+  if (run.self.ranks.empty()) {
+    throw UserError("the captures hold no work of a device: there is nothing to predict",
+                    "`warploom inspect` says what they hold; capture with CUDA (or NPU) activities");
+  }
   const WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
   const bool elsewhere =
       !question.on.empty() || !question.overrides.empty() || question.ranks > 0 || what_if.data_parallel.has_value();

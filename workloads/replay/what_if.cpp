@@ -103,7 +103,9 @@ class Editing {
   void host(const HostEdit& edit) {
     retiming_.think_scale *= edit.scale;
     if (edit.launch) retiming_.launch_latency = edit.launch->ps() / 1000;
+    // One launch for all: the host does nothing between kernels, and nothing waits for it.
     retiming_.graphs = retiming_.graphs || edit.graphs;
+    if (edit.graphs) retiming_.think_scale = 0;
   }
 
  private:
@@ -231,11 +233,10 @@ class Editing {
   Retiming& retiming_;
 };
 
-// Those of data parallelism; where no group says what it is for, all.
+// Those of data parallelism, or as asked for.
 bool grows(std::string_view description, const ReplicasEdit& edit, bool any_is_data) {
   if (!edit.group.empty()) return matches(edit.group, description);
-  return any_is_data ? communication_cause(description) == Cause::exposed_dp
-                     : communication_cause(description) == Cause::exposed_other;
+  return any_is_data && communication_cause(description) == Cause::exposed_dp;
 }
 
 void add_replicas(const ReplicasEdit& edit, const CapturedRun& run, Retiming& retiming) {
@@ -262,8 +263,10 @@ void add_replicas(const ReplicasEdit& edit, const CapturedRun& run, Retiming& re
     if (grows(description, edit, any_is_data)) is_larger[retiming.collectives[i]->call.group] = true;
   }
   if (std::none_of(is_larger.begin(), is_larger.end(), [](bool larger) { return larger; })) {
-    throw UserError("`data_parallel`: no planned communication is of a group that would grow",
-                    "say which: `data_parallel: {times: 2, group: \"*\"}`");
+    throw UserError(
+        "`data_parallel`: no process group of the traces says that it is data-parallel",
+        "say which groups grow by their description: `data_parallel: {times: 2, group: \"default_pg\"}`, or "
+        "`group: \"*\"` for all");
   }
   for (std::size_t i = 0; i < retiming.groups.size(); ++i) {
     auto& group = retiming.groups[i];

@@ -82,8 +82,8 @@ struct ReplicasEdit {
   static auto fields() {
     return field_list(field("times", &ReplicasEdit::times, "as many data-parallel replicas").in(1, 100'000),
                       field("group", &ReplicasEdit::group,
-                            "descriptions of the process groups that grow; default: those of data parallelism, or the "
-                            "world's where there is no other")
+                            "descriptions of the process groups that grow; default: those that "
+                            "say they are data-parallel")
                           .optional());
   }
 };
