@@ -36,7 +36,7 @@ FOREIGN = {
     r"yaml-cpp/": r"sim/core/config_value\.cpp",
     r"boost/": r"network/.*\.cpp",
     r"systemc(\.h)?$|tlm": r"hw_models/systemc/.*",
-    r"google/protobuf/|.*\.pb\.h$": r"traces/.*\.cpp",
+    r"google/protobuf/|.*\.pb\.h$": r"traces/(.*\.cpp|perfetto_packets\.hpp)",
     r"simdjson": r"traces/.*\.cpp",
     r"sqlite3": r"traces/.*\.cpp",
     r"zlib": r"traces/byte_source\.cpp",
