@@ -123,7 +123,7 @@ void convert(const ConvertArguments& arguments, Session& session) {
 void add_convert(CLI::App& root, Action& action) {
   CLI::App* command = add_command(root, "convert", "write captured traces in another form: Chakra, Perfetto, a table",
                                   {"warploom convert traces/ --to chakra --out chakra/step",
-                                   "warploom convert rank0.pt.trace.json.gz --to perfetto --out rank0.perfetto-trace",
+                                   "warploom convert rank0.pt.trace.json.gz --to perfetto --out rank0.pftrace",
                                    "warploom convert report.sqlite --to csv --out kernels.csv",
                                    "warploom convert step.0.et --to chakra-json --out step"});
   const auto arguments = std::make_shared<ConvertArguments>();
