@@ -63,6 +63,15 @@ class MemoryBytes final : public RawBytes {
   std::string_view rest_;
 };
 
+class InnerBytes final : public RawBytes {
+ public:
+  explicit InnerBytes(ByteSource& inner) : inner_(inner) {}
+  std::size_t read(std::span<char> into) override { return inner_.read(into); }
+
+ private:
+  ByteSource& inner_;
+};
+
 class PlainSource : public ByteSource {
  public:
   PlainSource(std::string name, std::unique_ptr<RawBytes> raw, std::uint64_t total)
@@ -319,6 +328,12 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
     file.seekg(0);
   }
   return open_raw(path, std::make_unique<FileBytes>(std::move(file), path), {magic.data(), known}, total);
+}
+
+// Without a size, so without a thread: the archive around it is read by one alone.
+std::unique_ptr<ByteSource> decompressed(ByteSource& inner) {
+  const std::string_view magic = inner.peek().substr(0, 2);
+  return open_raw(inner.name(), std::make_unique<InnerBytes>(inner), magic, 0);
 }
 
 std::unique_ptr<ByteSource> bytes_of(std::string name, std::string_view content) {

@@ -34,6 +34,8 @@ class ByteSource {
 
 // Throws UserError for a path that cannot be read.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
+// Of a source within another (a compressed member of an archive), which must outlive it.
+std::unique_ptr<ByteSource> decompressed(ByteSource& inner);
 // Of bytes in memory, for tests and fuzzing; gzip is decompressed as well.
 std::unique_ptr<ByteSource> bytes_of(std::string name, std::string_view content);
 

@@ -161,6 +161,7 @@ class Reading {
 
   void take_source(ByteSource& source, bool must_be_one) {
     const std::string_view first = source.peek();
+    if (first.starts_with("\x1f\x8b")) return take_source(*decompressed(source), must_be_one);
     for (const auto& reader : readers_) {
       if (reader->recognises(first)) return keep(reader->read(source, options_));
     }

@@ -254,7 +254,7 @@ struct NetworkFile {
     using N = NetworkFile;
     return field_list(field("topology", &N::topology, "a building block a dimension"),
                       field("npus_count", &N::npus_count, "NPUs along each").in(1, 1'000'000),
-                      field("bandwidth", &N::bandwidth, "GiB/s of a link, one way").positive(),
+                      field("bandwidth", &N::bandwidth, "GiB/s of a link, one way").in(1e-9, 1e9),
                       field("latency", &N::latency, "ns of a link").in(0, 1e12));
   }
   static void check(const NetworkFile& file, const ConfigValue& at, Diagnostics& diagnostics) {

@@ -154,6 +154,14 @@ class CollectiveRetiming {
       ++sums.count[static_cast<std::size_t>(basis)];
       sums.measured[static_cast<std::size_t>(basis)] += collectives[i].transfer;
     }
+    if (beyond_ > 0) {
+      result_.notes.push_back(fmt::format("{} collectives have ranks beyond the {} that are played: kept as recorded",
+                                          beyond_, target_.devices));
+    }
+    if (irregular_ > 0) {
+      result_.notes.push_back(
+          fmt::format("{} collectives are of ranks in no even distance: kept as recorded", irregular_));
+    }
   }
 
  private:
@@ -165,9 +173,15 @@ class CollectiveRetiming {
     if (!call) return Basis::kept;
     if (call->ranks.empty()) call->ranks = ranks_of(collective, call->size);
     if (call->ranks.size() < 2) return Basis::kept;
-    if (*std::max_element(call->ranks.begin(), call->ranks.end()) >= target_.devices) return Basis::kept;
+    if (*std::max_element(call->ranks.begin(), call->ranks.end()) >= target_.devices) {
+      ++beyond_;
+      return Basis::kept;
+    }
     const auto group = group_of_ranks(call->ranks, target_.devices, target_.fills);
-    if (!group) return Basis::kept;
+    if (!group) {
+      ++irregular_;
+      return Basis::kept;
+    }
     Basis basis = Basis::modelled;
     if (!call->bytes) {
       call->bytes = bytes_by_duration(*call, collective.transfer);
@@ -244,6 +258,8 @@ class CollectiveRetiming {
   const ReplaySource& source_;
   const ReplayTarget& target_;
   Retimed& result_;
+  std::int64_t beyond_ = 0;
+  std::int64_t irregular_ = 0;
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::optional<Bytes>> bytes_;
 };
 
