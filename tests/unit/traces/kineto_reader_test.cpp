@@ -127,19 +127,19 @@ TEST(Kineto, SpellingsOf2021AreTheSame) {
           {"ph":"X","cat":"Memset","name":"Memset (Device)","pid":0,"tid":"stream 7","ts":40,"dur":4,"args":{"device":0,"context":1,"stream":7,"bytes":128}},
           {"ph":"f","id":8,"pid":0,"tid":"stream 7","ts":30,"cat":"async","name":"launch","bp":"e"}])json");
   EXPECT_EQ(capture.event_count, 6);
-EXPECT_EQ(capture.resolution, 1000);
-ASSERT_EQ(capture.device_ops.size(), 2U);
-EXPECT_EQ(capture.streams.size(), 1U);
-EXPECT_EQ(capture.streams[0].name, "7");
-EXPECT_EQ(capture.device_ops[0].launch, 0U);
-EXPECT_EQ(capture.device_ops[0].host_op, 0U);
-EXPECT_EQ(capture.device_ops[1].bytes, 128);
-ASSERT_EQ(capture.host_ops.size(), 1U);
-EXPECT_EQ(capture.texts[capture.host_ops[0].shapes], "[[1]]");
-ASSERT_EQ(capture.annotations.size(), 1U);
-EXPECT_EQ(capture.texts[capture.annotations[0].name], "ProfilerStep#5");
-EXPECT_EQ(capture.events_by_category,
-          (std::map<std::string, std::int64_t>{{"Operator", 2}, {"Runtime", 1}, {"Kernel", 1}, {"Memset", 1}}));
+  EXPECT_EQ(capture.resolution, 1000);
+  ASSERT_EQ(capture.device_ops.size(), 2U);
+  EXPECT_EQ(capture.streams.size(), 1U);
+  EXPECT_EQ(capture.streams[0].name, "7");
+  EXPECT_EQ(capture.device_ops[0].launch, 0U);
+  EXPECT_EQ(capture.device_ops[0].host_op, 0U);
+  EXPECT_EQ(capture.device_ops[1].bytes, 128);
+  ASSERT_EQ(capture.host_ops.size(), 1U);
+  EXPECT_EQ(capture.texts[capture.host_ops[0].shapes], "[[1]]");
+  ASSERT_EQ(capture.annotations.size(), 1U);
+  EXPECT_EQ(capture.texts[capture.annotations[0].name], "ProfilerStep#5");
+  EXPECT_EQ(capture.events_by_category,
+            (std::map<std::string, std::int64_t>{{"Operator", 2}, {"Runtime", 1}, {"Kernel", 1}, {"Memset", 1}}));
 }
 
 TEST(Kineto, BeginningsAndEndsMakeOneEventAndNest) {
@@ -188,9 +188,9 @@ TEST(Kineto, AKernelWithoutMetadataTakesTheCollectiveOfItsOperator) {
          {{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL()","pid":0,"tid":7,"ts":4458676524720.000,"dur":9,"args":{{"device":0,"stream":7,"correlation":77}}}},
          {{"ph":"X","cat":"kernel","name":"elementwise","pid":0,"tid":7,"ts":4458676524730.000,"dur":9,"args":{{"device":0,"stream":7,"correlation":77}}}})json",
       param_comms));
-ASSERT_EQ(capture.device_ops.size(), 2U);
-EXPECT_EQ(capture.device_ops[0].collective, capture.host_ops[0].collective);
-EXPECT_EQ(capture.device_ops[1].collective, nothing);
+  ASSERT_EQ(capture.device_ops.size(), 2U);
+  EXPECT_EQ(capture.device_ops[0].collective, capture.host_ops[0].collective);
+  EXPECT_EQ(capture.device_ops[1].collective, nothing);
 }
 
 TEST(Kineto, RanksThatWereCutComeFromTheConfigurationOrTheStride) {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -314,6 +315,8 @@ struct RealCase {
   double span_error;
   Nanoseconds start_error_p50;
 };
+
+void PrintTo(const RealCase& one, std::ostream* out) { *out << one.paths.front(); }
 
 class RealReplay : public testing::TestWithParam<RealCase> {};
 
