@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -206,8 +207,7 @@ std::optional<Kernel> stream_of(const Operator& op) {
   if (largest == 0) return std::nullopt;
   ElementWiseShape shape;
   shape.elements = largest;
-  shape.bytes_read =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / static_cast<double>(largest) + 0.5), 1, 64);
+  shape.bytes_read = std::clamp<std::int64_t>(std::llround(bytes / static_cast<double>(largest)), 1, 64);
   shape.bytes_written = written;
   return element_wise(shape);
 }

@@ -274,7 +274,7 @@ FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, 
   try {
     source.network = load_network(source.cluster, devices, {}, library);
   } catch (const UserError&) {
-    // A node that is too small for the run: how it was connected is not known.
+    source.network.reset();  // a node that is too small for the run: how it was connected is not known
   }
   return source;
 }
