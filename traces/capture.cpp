@@ -21,4 +21,16 @@ std::optional<TextId> StringTable::find(std::string_view text) const {
   return place->second;
 }
 
+const CollectiveRecord* collective_of(const Capture& capture, const DeviceOp& op) {
+  if (op.collective != nothing) return &capture.collectives[op.collective];
+  if (op.host_op == nothing || capture.host_ops[op.host_op].collective == nothing) return nullptr;
+  return &capture.collectives[capture.host_ops[op.host_op].collective];
+}
+
+std::string_view group_description(const Capture& capture, const DeviceOp& op) {
+  const CollectiveRecord* record = collective_of(capture, op);
+  if (record == nullptr || record->group == nothing) return {};
+  return capture.groups[record->group].description;
+}
+
 }  // namespace warploom

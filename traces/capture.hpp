@@ -241,6 +241,11 @@ struct Capture {
   Repairs repairs;
 };
 
+// What the file says of a communication operation, of itself or of the operator it was launched for; null: nothing.
+const CollectiveRecord* collective_of(const Capture& capture, const DeviceOp& op);
+// "TENSOR_MODEL_PARALLEL_GROUP"; empty where no group is recorded.
+std::string_view group_description(const Capture& capture, const DeviceOp& op);
+
 inline std::optional<std::int64_t> known_rank(const Capture& capture) {
   return capture.rank ? capture.rank : capture.rank_in_name;
 }

@@ -7,17 +7,19 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
-#include <utility>
+#include <optional>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "traces/communication_cause.hpp"
+#include "traces/recorded_time.hpp"
+#include "traces/stream_lanes.hpp"
 
 namespace warploom {
 
 namespace {
 
-Time picoseconds(Nanoseconds ns) { return Time::picoseconds(1000) * std::max<Nanoseconds>(0, ns); }
+Time picoseconds(Nanoseconds ns) { return recorded_time(std::max<Nanoseconds>(0, ns)); }
 
 Cause compute_cause(OpClass op_class) {
   switch (op_class) {
@@ -92,10 +94,6 @@ class RankRows {
     RowId row = none;
     Nanoseconds since = 0;
   };
-  struct Lane {
-    StreamId stream = none;
-    std::uint32_t last = nothing;  // operation
-  };
 
   Nanoseconds step_start(std::uint32_t step) const { return capture_.calls[graph_.steps[step].call].start; }
   State& state(const Item& item) {
@@ -129,9 +127,7 @@ class RankRows {
           {role_, StreamKind::host, thread.name.empty() ? "thread " + std::to_string(thread.id) : thread.name}));
     }
     threads_now_.assign(capture_.threads.size(), {start_, 0});
-    lanes_.resize(capture_.streams.size());
-    ends_.resize(capture_.streams.size());
-    lane_of_.assign(capture_.device_ops.size(), nothing);
+    lanes_.emplace(capture_, program_, role_);
     think_name_ = program_.add_name("woken");
   }
 
@@ -291,10 +287,8 @@ class RankRows {
     begin_row();
     Operation row;
     const std::uint32_t before = graph_.before[index];
-    Lane& lane = lane_for(index, before);
-    const bool follows_in_lane = lane.last != nothing && lane.last == before;
-    row.stream = lane.stream;
-    lane.last = index;
+    const auto [stream, follows_in_lane] = lanes_->place(index, before);
+    row.stream = stream;
     if (before != nothing) {
       const Time lag = queue_lag(op, before);
       if (follows_in_lane) {
@@ -343,39 +337,13 @@ class RankRows {
     }
   }
 
-  // Streams run in order; operations that overlap their neighbours stand on lanes of their own.
-  Lane& lane_for(std::uint32_t index, std::uint32_t before) {
-    const auto& op = capture_.device_ops[index];
-    auto& lanes = lanes_[op.stream];
-    auto& ends = ends_[op.stream];
-    std::uint32_t place = nothing;
-    if (before != nothing && lane_of_[before] != nothing && lanes[lane_of_[before]].last == before) {
-      place = lane_of_[before];
-    } else if (!ends.empty() && ends.begin()->first <= op.start + near_) {
-      place = ends.begin()->second;
-    }
-    if (place == nothing) {
-      const auto& stream = capture_.streams[op.stream];
-      std::string name = stream.name.starts_with("stream") ? stream.name : "stream " + stream.name;
-      if (!lanes.empty()) name += " #" + std::to_string(lanes.size() + 1);
-      const StreamKind kind = op.op_class == OpClass::communication ? StreamKind::communication : StreamKind::compute;
-      place = static_cast<std::uint32_t>(lanes.size());
-      lanes.push_back({program_.add_stream({role_, kind, std::move(name)}), nothing});
-    } else {
-      ends.erase({capture_.device_ops[lanes[place].last].end(), place});
-    }
-    ends.emplace(op.end(), place);
-    lane_of_[index] = place;
-    return lanes[place];
-  }
-
   void describe(std::uint32_t index, Operation& row) {
     const auto& op = capture_.device_ops[index];
     row.name = name_of(op.name);
     row.duration = picoseconds(duration(index));
     if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
       row.kind = OperationKind::collective;
-      row.cause = communication_cause(group_of(op));
+      row.cause = communication_cause(group_description(capture_, op));
       row.meeting = meeting_of(index);
     } else if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) {
       row.kind = OperationKind::copy;
@@ -395,11 +363,6 @@ class RankRows {
     if (names_.empty()) names_.assign(capture_.texts.size(), none);
     if (names_[text] == none) names_[text] = program_.add_name(capture_.texts[text]);
     return names_[text];
-  }
-
-  std::string_view group_of(const DeviceOp& op) const {
-    if (op.collective == nothing || capture_.collectives[op.collective].group == nothing) return {};
-    return capture_.groups[capture_.collectives[op.collective].group].description;
   }
 
   MeetingId meeting_of(std::uint32_t op) {
@@ -442,11 +405,9 @@ class RankRows {
   std::vector<NameId> names_;  // by text
   std::vector<StreamId> threads_;
   std::vector<Point> threads_now_;
-  std::vector<std::vector<Lane>> lanes_;
-  std::vector<std::set<std::pair<Nanoseconds, std::uint32_t>>> ends_;  // by stream: when each lane is free
-  std::vector<std::uint32_t> lane_of_;                                 // by operation
-  std::vector<Point> made_;                                            // by step: its call
-  std::vector<Point> returned_;                                        // and its return, where it blocks
+  std::optional<StreamLanes> lanes_;
+  std::vector<Point> made_;      // by step: its call
+  std::vector<Point> returned_;  // and its return, where it blocks
   std::vector<bool> is_finished_;
   std::vector<State> op_state_;
   std::vector<State> step_state_;
@@ -459,36 +420,7 @@ class RankRows {
   std::vector<Time> lags_;
 };
 
-bool has_word(std::string_view lower, std::string_view word) {
-  for (std::size_t at = lower.find(word); at != std::string_view::npos; at = lower.find(word, at + 1)) {
-    const bool begins = at == 0 || std::isalpha(static_cast<unsigned char>(lower[at - 1])) == 0;
-    const std::size_t end = at + word.size();
-    if (begins && (end == lower.size() || std::isalpha(static_cast<unsigned char>(lower[end])) == 0)) return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-Cause communication_cause(std::string_view group_description) {
-  const std::string lower = to_lower(group_description);
-  struct Word {
-    std::string_view word;
-    Cause cause;
-  };
-  // Expert groups name data and tensor as well: they come first.
-  constexpr std::array words = {
-      Word{"expert", Cause::exposed_ep}, Word{"ep", Cause::exposed_ep},      Word{"pipeline", Cause::exposed_pp},
-      Word{"pp", Cause::exposed_pp},     Word{"context", Cause::exposed_cp}, Word{"cp", Cause::exposed_cp},
-      Word{"tensor", Cause::exposed_tp}, Word{"tp", Cause::exposed_tp},      Word{"model", Cause::exposed_tp},
-      Word{"data", Cause::exposed_dp},   Word{"dp", Cause::exposed_dp},      Word{"fsdp", Cause::exposed_dp},
-      Word{"ddp", Cause::exposed_dp},
-  };
-  for (const auto& [word, cause] : words) {
-    if (has_word(lower, word)) return cause;
-  }
-  return Cause::exposed_other;
-}
 
 CapturedProgram make_program(const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,
                              const Matching& matching, const Retiming& retiming) {

@@ -57,7 +57,4 @@ struct CapturedProgram {
 CapturedProgram make_program(const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs,
                              const Matching& matching, const Retiming& retiming = {});
 
-// Exposed communication by the group's description: "TENSOR_MODEL_PARALLEL_GROUP", "dp", "mesh_tp"...
-Cause communication_cause(std::string_view group_description);
-
 }  // namespace warploom

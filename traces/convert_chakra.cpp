@@ -8,12 +8,11 @@
 
 #include "sim/core/errors.hpp"
 #include "traces/convert_communication.hpp"
+#include "traces/recorded_time.hpp"
 
 namespace warploom {
 
 namespace {
-
-Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
 
 // Whole microseconds whose sum stays with the exact one.
 class Rounding {

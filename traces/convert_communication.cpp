@@ -5,67 +5,41 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "traces/collective_names.hpp"
 
 namespace warploom {
 
 namespace {
 
-const CollectiveRecord* record_of(const Capture& capture, const DeviceOp& op) {
-  if (op.collective != nothing) return &capture.collectives[op.collective];
-  if (op.host_op != nothing && capture.host_ops[op.host_op].collective != nothing) {
-    return &capture.collectives[capture.host_ops[op.host_op].collective];
+// None for messages, which are no collectives of Chakra's, and for what nobody knows.
+CommKind chakra_kind(std::string_view name) {
+  const auto kind = captured_kind(name);
+  if (!kind) return to_lower(name).find("barrier") == std::string::npos ? CommKind::none : CommKind::barrier;
+  switch (*kind) {
+    case CollectiveKind::all_reduce:
+      return CommKind::all_reduce;
+    case CollectiveKind::all_gather:
+      return CommKind::all_gather;
+    case CollectiveKind::reduce_scatter:
+      return CommKind::reduce_scatter;
+    case CollectiveKind::all_to_all:
+      return CommKind::all_to_all;
+    case CollectiveKind::broadcast:
+      return CommKind::broadcast;
+    case CollectiveKind::reduce:
+      return CommKind::reduce;
+    case CollectiveKind::gather:
+      return CommKind::gather;
+    case CollectiveKind::scatter:
+      return CommKind::scatter;
+    default:
+      return CommKind::none;
   }
-  return nullptr;
-}
-
-// "_allgather_base", "reduce_scatter_tensor_coalesced", "hcom_allReduce__586_0_1".
-CommKind kind_of(std::string_view name) {
-  std::string plain;
-  for (const char c : to_lower(name)) {
-    if (c != '_' && c != '-' && c != ' ') plain += c;
-  }
-  struct Word {
-    std::string_view word;
-    CommKind kind;
-  };
-  // `reduce` and `gather` are parts of others.
-  constexpr std::array words = {
-      Word{"allreduce", CommKind::all_reduce}, Word{"reducescatter", CommKind::reduce_scatter},
-      Word{"allgather", CommKind::all_gather}, Word{"alltoall", CommKind::all_to_all},
-      Word{"broadcast", CommKind::broadcast},  Word{"barrier", CommKind::barrier},
-      Word{"gather", CommKind::gather},        Word{"scatter", CommKind::scatter},
-      Word{"reduce", CommKind::reduce},
-  };
-  for (const auto& [word, kind] : words) {
-    if (plain.find(word) != std::string::npos) return kind;
-  }
-  return CommKind::none;
-}
-
-std::int64_t element_size(std::string_view type) {
-  std::string plain = to_lower(type);
-  if (const auto colon = plain.rfind(':'); colon != std::string::npos) plain.erase(0, colon + 1);
-  struct Sized {
-    std::string_view word;
-    std::int64_t bytes;
-  };
-  constexpr std::array types = {
-      Sized{"float8", 1}, Sized{"fp8", 1},   Sized{"bfloat16", 2}, Sized{"bf16", 2}, Sized{"float16", 2},
-      Sized{"half", 2},   Sized{"fp16", 2},  Sized{"float64", 8},  Sized{"fp64", 8}, Sized{"double", 8},
-      Sized{"float", 4},  Sized{"fp32", 4},  Sized{"int64", 8},    Sized{"long", 8}, Sized{"int32", 4},
-      Sized{"int16", 2},  Sized{"short", 2}, Sized{"int8", 1},     Sized{"byte", 1}, Sized{"char", 1},
-      Sized{"bool", 1},   Sized{"int", 4},
-  };
-  for (const auto& [word, bytes] : types) {
-    if (plain.find(word) != std::string::npos) return bytes;
-  }
-  return 0;
 }
 
 // As Chakra counts: of an all-gather one rank's part, else the whole buffer.
@@ -76,7 +50,7 @@ std::int64_t bytes_of(const CollectiveRecord& record, std::string_view type, Com
   }
   const bool is_from_one = kind == CommKind::broadcast || kind == CommKind::scatter || kind == CommKind::none;
   if (elements < 0 || is_from_one) elements = std::max(elements, record.out_elements);
-  const std::int64_t size = element_size(type);
+  const std::int64_t size = element_bytes(type).value_or(0);
   std::int64_t bytes = 0;
   if (elements < 0 || size == 0 || __builtin_mul_overflow(elements, size, &bytes)) return -1;
   return bytes;
@@ -135,14 +109,14 @@ void CommunicationNodes::describe_message(std::uint32_t capture, const Collectiv
 
 void CommunicationNodes::describe(std::uint32_t capture, std::uint32_t op, GraphNode& node, StringTable& texts) {
   const Capture& from = run_.captures[capture];
-  const CollectiveRecord* record = record_of(from, from.device_ops[op]);
+  const CollectiveRecord* record = collective_of(from, from.device_ops[op]);
   constexpr std::int64_t most_rank = 0x7fffffff;
   const bool is_message = record != nullptr && record->source >= 0 && record->target >= 0 &&
                           std::max(record->source, record->target) <= most_rank &&
                           (record->source == ranks_[capture] || record->target == ranks_[capture]);
   std::string_view name = record == nullptr ? std::string_view() : from.texts[record->name];
-  if (kind_of(name) == CommKind::none) name = node.name.substr(0, node.name.find_first_of("(<"));
-  const CommKind kind = is_message ? CommKind::none : kind_of(name);
+  if (chakra_kind(name) == CommKind::none) name = node.name.substr(0, node.name.find_first_of("(<"));
+  const CommKind kind = is_message ? CommKind::none : chakra_kind(name);
   const auto ranks = record == nullptr || is_message ? std::vector<std::int64_t>() : members(capture, op, *record);
   const std::int64_t bytes = record == nullptr ? -1 : bytes_of(*record, from.texts[record->type], kind, ranks.size());
   if ((!is_message && kind == CommKind::none) || (bytes < 0 && kind != CommKind::barrier)) {

@@ -42,15 +42,8 @@ Nanoseconds at_epoch(const Capture& capture, Nanoseconds time) {
   return result;
 }
 
-const CollectiveRecord* record_of(const Capture& capture, const DeviceOp& op) {
-  if (op.op_class != OpClass::communication) return nullptr;
-  if (op.collective != nothing) return &capture.collectives[op.collective];
-  if (op.host_op == nothing || capture.host_ops[op.host_op].collective == nothing) return nullptr;
-  return &capture.collectives[capture.host_ops[op.host_op].collective];
-}
-
 void add_communication(std::string& line, const Capture& capture, const DeviceOp& op) {
-  const CollectiveRecord* record = record_of(capture, op);
+  const CollectiveRecord* record = op.op_class == OpClass::communication ? collective_of(capture, op) : nullptr;
   add_text(line, record == nullptr ? std::string_view() : capture.texts[record->name]);
   add_text(line,
            record == nullptr || record->group == nothing ? std::string_view() : capture.groups[record->group].name);

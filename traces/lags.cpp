@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "traces/dependencies.hpp"
+#include "traces/median.hpp"
 
 namespace warploom {
 
@@ -21,16 +22,12 @@ Nanoseconds typical(std::vector<Nanoseconds>& values) {
   const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
   std::nth_element(values.begin(), quarter, values.end());
   const Nanoseconds low = *quarter;
-  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), half, values.end());
-  return std::min(*half, 2 * low);
+  return std::min(upper_median(values), 2 * low);
 }
 
 // Of what is no wait.
 Nanoseconds mean_gap(std::vector<Nanoseconds>& gaps) {
-  const auto half = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-  std::nth_element(gaps.begin(), half, gaps.end());
-  const Nanoseconds cut = std::max<Nanoseconds>(6 * *half, 5000);
+  const Nanoseconds cut = std::max<Nanoseconds>(6 * upper_median(gaps), 5000);
   Nanoseconds sum = 0;
   Nanoseconds count = 0;
   for (const Nanoseconds gap : gaps) {
@@ -74,10 +71,7 @@ void LagModel::measure_calls(const Capture& capture) {
   }
   for (TextId name = 0; name < durations.size(); ++name) {
     auto& values = durations[name];
-    if (values.empty()) continue;
-    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), half, values.end());
-    usual_call_[name] = *half;
+    if (!values.empty()) usual_call_[name] = upper_median(values);
   }
 }
 

@@ -36,7 +36,6 @@ class LagModel {
   // From the end of what an event waited for.
   Nanoseconds event(const DeviceOp& op) const { return event_[static_cast<std::size_t>(op.kind)]; }
   bool launch_is_default() const { return launch_is_default_; }
-  Nanoseconds typical_launch() const { return launch_of_kind_[0]; }
   Nanoseconds typical_queue() const { return queue_all_; }
 
  private:

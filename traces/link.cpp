@@ -3,38 +3,15 @@
 #include "traces/link.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "traces/reorder.hpp"
+
 namespace warploom {
 
 namespace {
-
-// Sorts by `before` and returns where each old place went; nothing where all were in order.
-template <class Item, class Before>
-std::vector<std::uint32_t> sort_tracked(std::vector<Item>& items, Before before) {
-  if (std::is_sorted(items.begin(), items.end(), before)) return {};
-  std::vector<std::uint32_t> order(items.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return before(items[a], items[b]); });
-  std::vector<std::uint32_t> new_place(items.size());
-  std::vector<Item> sorted;
-  sorted.reserve(items.size());
-  for (std::uint32_t place = 0; place < order.size(); ++place) {
-    new_place[order[place]] = place;
-    sorted.push_back(items[order[place]]);
-  }
-  items = std::move(sorted);
-  return new_place;
-}
-
-void follow(std::uint32_t& reference, std::span<const std::uint32_t> new_place) {
-  if (reference != nothing && !new_place.empty()) reference = new_place[reference];
-}
 
 // Intervals of a thread nest: the outer comes first.
 template <class Item>
@@ -43,9 +20,9 @@ bool on_thread_before(const Item& a, const Item& b) {
 }
 
 void sort_all(Capture& capture) {
-  const auto new_host_op = sort_tracked(capture.host_ops, on_thread_before<HostOp>);
-  const auto new_call = sort_tracked(capture.calls, on_thread_before<HostCall>);
-  const auto new_op = sort_tracked(capture.device_ops, [](const DeviceOp& a, const DeviceOp& b) {
+  const auto new_host_op = reorder(capture.host_ops, on_thread_before<HostOp>);
+  const auto new_call = reorder(capture.calls, on_thread_before<HostCall>);
+  const auto new_op = reorder(capture.device_ops, [](const DeviceOp& a, const DeviceOp& b) {
     return std::tuple(a.start, -a.duration) < std::tuple(b.start, -b.duration);
   });
   for (auto& call : capture.calls) follow(call.host_op, new_host_op);

@@ -12,6 +12,8 @@
 #include <tuple>
 
 #include "sim/core/text.hpp"
+#include "traces/collective_names.hpp"
+#include "traces/median.hpp"
 
 namespace warploom {
 
@@ -19,28 +21,20 @@ namespace {
 
 constexpr std::size_t most_mismatches = 20;
 
-const CollectiveRecord* record_of(const Capture& capture, const DeviceOp& op) {
-  if (op.collective != nothing) return &capture.collectives[op.collective];
-  if (op.host_op != nothing && capture.host_ops[op.host_op].collective != nothing) {
-    return &capture.collectives[capture.host_ops[op.host_op].collective];
-  }
-  return nullptr;
-}
-
 // "ncclDevKernel_AllReduce_Sum_f16_RING_LL(...)" -> "nccldevkernel_allreduce": ranks may have been compiled differently
 // in what follows.
 std::string operation_name(const Capture& capture, const DeviceOp& op) {
-  const CollectiveRecord* record = record_of(capture, op);
+  const CollectiveRecord* record = collective_of(capture, op);
   std::string name = to_lower(capture.texts[record != nullptr && record->name != nothing ? record->name : op.name]);
   return name.substr(0, name.find_first_of("(<"));
 }
 
+// All members end together. A SendRecv kernel of a group is its all-to-all.
 bool synchronises(const std::string& name) {
-  for (const char* part : {"broadcast", "send", "recv", "reduce_kernel", "gather_into", "scatter_from"}) {
-    if (name.find(part) != std::string::npos) return name.find("sendrecv") != std::string::npos;
-  }
-  return name.find("reduce") != std::string::npos || name.find("gather") != std::string::npos ||
-         name.find("all") != std::string::npos || name.find("barrier") != std::string::npos;
+  if (name.find("sendrecv") != std::string::npos || name.find("barrier") != std::string::npos) return true;
+  const auto kind = captured_kind(name);
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
+         kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;
 }
 
 // The operations of one group on one rank, in order.
@@ -82,7 +76,7 @@ class Matcher {
  private:
   std::string key_of(const Capture& capture, const DeviceOp& op, std::map<std::uint32_t, std::size_t>& streams,
                      std::int64_t& size) {
-    const CollectiveRecord* record = record_of(capture, op);
+    const CollectiveRecord* record = collective_of(capture, op);
     if (record != nullptr && record->source >= 0 && record->target >= 0) {
       size = 2;
       return fmt::format("{} to {}", record->source, record->target);
@@ -116,7 +110,7 @@ class Matcher {
 
   std::int64_t sequence(const Member& member, std::size_t place) const {
     const auto& capture = captures_[member.capture];
-    const CollectiveRecord* record = record_of(capture, capture.device_ops[member.ops[place]]);
+    const CollectiveRecord* record = collective_of(capture, capture.device_ops[member.ops[place]]);
     return record == nullptr ? -1 : record->sequence;
   }
 
@@ -166,7 +160,7 @@ class Matcher {
   // What the rank's own operation needed at most: where the capture tells waiting from moving, the moving.
   static Nanoseconds transfer_of(const Capture& capture, std::uint32_t index) {
     const auto& op = capture.device_ops[index];
-    const CollectiveRecord* record = record_of(capture, op);
+    const CollectiveRecord* record = collective_of(capture, op);
     return record != nullptr && record->transfer >= 0 ? std::min(record->transfer, op.duration) : op.duration;
   }
 
@@ -231,12 +225,6 @@ class Matcher {
     return captures_[member.capture].device_ops[member.op].end() - result_.clock_offset[member.capture];
   }
 
-  static Nanoseconds median(std::vector<Nanoseconds>& values) {
-    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), half, values.end());
-    return *half;
-  }
-
   // Members of a collective do not end at one moment: what the medians say of clocks that lie nearer than three times
   // the distance that is left between ends is no offset.
   void align_clocks() {
@@ -293,17 +281,17 @@ class Matcher {
         if (!collective.synchronises) continue;
         std::vector<Nanoseconds> ends;
         for (const auto& member : collective.members) ends.push_back(end_of(member));
-        const Nanoseconds middle = median(ends);
+        const Nanoseconds middle = upper_median(ends);
         for (const auto& member : collective.members) {
           distances[member.capture].push_back(end_of(member) - middle);
           all.push_back(std::abs(end_of(member) - middle));
         }
       }
-      result_.clock_residual = all.empty() ? 0 : median(all);
+      result_.clock_residual = all.empty() ? 0 : upper_median(all);
       if (round == rounds) return;
       bool moved = false;
       for (std::size_t i = 0; i < captures_.size(); ++i) {
-        const Nanoseconds shift = distances[i].empty() ? 0 : median(distances[i]);
+        const Nanoseconds shift = distances[i].empty() ? 0 : upper_median(distances[i]);
         result_.clock_offset[i] += shift;
         moved = moved || shift != 0;
       }

@@ -8,12 +8,11 @@
 
 #include "sim/play/executor.hpp"
 #include "traces/metrics.hpp"
+#include "traces/recorded_time.hpp"
 
 namespace warploom {
 
 namespace {
-
-Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
 
 Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);

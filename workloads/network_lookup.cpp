@@ -11,27 +11,21 @@
 
 namespace warploom {
 
-namespace {
-
-// `dgx_h100` may be the name of more than a cluster.
-std::string path_of(const std::string& cluster, const Library& library) {
+std::string cluster_path(const std::string& cluster, const Library& library) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(cluster, ignored)) return cluster;
   const std::string in_library = "clusters/" + cluster;
   return library.find(in_library).empty() ? cluster : in_library;
 }
 
-}  // namespace
-
 FoundNetwork load_network(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides,
                           const Library& library) {
-  const ConfigValue config = load_config(path_of(cluster, library), overrides, library);
+  const ConfigValue config = load_config(cluster_path(cluster, library), overrides, library);
   Diagnostics diagnostics;
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundNetwork found;
   found.name = spec.name;
-  found.device_sms = spec.device.sm.count;
-  found.memory = spec.device.reached_bandwidth();
+  found.device = spec.device;
   found.known = spec.stands_for;
   found.known.insert(found.known.end(), spec.device.aliases.begin(), spec.device.aliases.end());
   if (!diagnostics.has_errors()) found.network = make_network(spec.network, spec.library, devices, diagnostics);
@@ -43,7 +37,7 @@ FoundNetwork load_network(const std::string& cluster, std::int64_t devices, cons
 
 FoundTopology load_topology(const std::string& cluster, std::int64_t devices, const std::vector<std::string>& overrides,
                             const Library& library) {
-  const ConfigValue config = load_config(path_of(cluster, library), overrides, library);
+  const ConfigValue config = load_config(cluster_path(cluster, library), overrides, library);
   Diagnostics diagnostics;
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundTopology found;

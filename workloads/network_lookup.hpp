@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hw_models/device.hpp"
 #include "network/network.hpp"
 #include "sim/core/config_value.hpp"
 #include "sim/core/library.hpp"
@@ -13,12 +14,15 @@
 
 namespace warploom {
 
+// `clusters/dgx_h100` for `dgx_h100`, which may be the name of more than a cluster; a file, and what is no cluster's
+// name, as it is.
+std::string cluster_path(const std::string& cluster, const Library& library);
+
 struct FoundNetwork {
   std::string name;                // as the cluster calls itself
   std::vector<std::string> known;  // names that its device may go by: what its nodes stand for, the device's aliases
+  DeviceSpec device;               // of its nodes
   Network network;
-  std::int64_t device_sms = 0;  // of its devices
-  Bandwidth memory{0};          // of its devices, as streaming kernels reach it
 };
 
 // `cluster`: a library name or a file; `devices` of it are used. Throws ConfigError or UserError.

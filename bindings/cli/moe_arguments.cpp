@@ -143,8 +143,8 @@ Call MoeArguments::call(CollectiveKind operation, std::int64_t ranks, const Foun
   traffic.experts = needed("--experts", experts, 1, most_size);
   expect_range("--top-k", traffic.top_k, 1, traffic.experts, "a token goes to an expert once at most");
   traffic.mode = kind == name(MoeMode::low_latency) ? MoeMode::low_latency : MoeMode::normal;
-  traffic.device_sms = cluster.device_sms;
-  traffic.memory = cluster.memory;
+  traffic.device_sms = cluster.device.sm.count;
+  traffic.memory = cluster.device.reached_bandwidth();
   if (traffic.mode == MoeMode::low_latency) {
     if (sms) {
       throw UserError("`--sms` says nothing of low-latency kernels",

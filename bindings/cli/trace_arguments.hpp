@@ -24,7 +24,8 @@ inline constexpr const char* trace_label = "TRACE";
 // `--strict` and `--recorded-only`.
 void add_trace_reading(CLI::App* command, TraceArguments& arguments);
 
-// True where one of the paths is there and no cluster's file: a folder, or a file that a trace reader recognises.
+// True where one of the paths is there and no cluster's file (those are YAML): a folder, or any other file, whose
+// reading says so where it is no trace.
 bool are_traces(const std::vector<std::string>& paths);
 
 // As recorded, not yet understood.

@@ -2,11 +2,11 @@
 // How fast captured traces are read: bytes of JSON a second on one core, and bytes of memory a retained event.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <iterator>
 #include <string>
 
+#include "tests/support/gzip.hpp"
 #include "traces/json_records.hpp"
 #include "traces/kineto_reader.hpp"
 
@@ -70,20 +70,6 @@ const std::string& large_trace() {
   return text;
 }
 
-std::string gzipped(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string result(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  deflate(&stream, Z_FINISH);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
-}
-
 void read(benchmark::State& state, const std::string& content) {
   std::size_t kept = 0;
   for (auto _ : state) {
@@ -98,11 +84,11 @@ void read(benchmark::State& state, const std::string& content) {
 }
 
 void kineto_json(benchmark::State& state) { read(state, large_trace()); }
-void kineto_json_gz(benchmark::State& state) { read(state, gzipped(large_trace())); }
+void kineto_json_gz(benchmark::State& state) { read(state, warploom::gzip(large_trace())); }
 
 // What the decompressor alone needs: the bound of the above.
 void gz_alone(benchmark::State& state) {
-  const std::string content = gzipped(large_trace());
+  const std::string content = warploom::gzip(large_trace());
   std::string into(1UL << 19U, '\0');
   for (auto _ : state) {
     const auto source = bytes_of("bench.json", content);

@@ -9,6 +9,7 @@
 #include "hw_models/kernels/attention.hpp"
 #include "hw_models/kernels/gemm.hpp"
 #include "sim/core/text.hpp"
+#include "traces/communication_cause.hpp"
 #include "workloads/overlay/tokens.hpp"
 #include "workloads/replay/collective_call.hpp"
 

@@ -16,6 +16,7 @@
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "sim/core/text.hpp"
+#include "traces/recorded_time.hpp"
 #include "workloads/replay/collective_call.hpp"
 #include "workloads/replay/op_kernel.hpp"
 
@@ -32,8 +33,6 @@ std::uint64_t mixed(std::initializer_list<std::int64_t> sizes) {
   }
   return hash == 0 ? 1 : hash;
 }
-
-Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
 
 // Small kernels by their elements; 0: not told.
 std::int64_t elements_of(const Kernel& kernel) {

@@ -6,19 +6,11 @@
 #include <string>
 
 #include "sim/core/text.hpp"
-#include "workloads/replay/shape_text.hpp"
+#include "traces/collective_names.hpp"
 
 namespace warploom {
 
 namespace {
-
-const CollectiveRecord* record_of(const Capture& capture, const DeviceOp& op) {
-  if (op.collective != nothing) return &capture.collectives[op.collective];
-  if (op.host_op != nothing && capture.host_ops[op.host_op].collective != nothing) {
-    return &capture.collectives[capture.host_ops[op.host_op].collective];
-  }
-  return nullptr;
-}
 
 std::optional<DataType> type_in_kernel(std::string_view kernel) {
   const std::string lower = to_lower(kernel);
@@ -49,28 +41,8 @@ std::optional<Bytes> bytes_of(const CollectiveRecord& record, CollectiveKind kin
 
 }  // namespace
 
-std::optional<CollectiveKind> captured_kind(std::string_view name) {
-  std::string plain;
-  for (const char c : to_lower(name)) {
-    if (c != '_' && c != '-' && c != ' ') plain += c;
-  }
-  const auto has = [&plain](std::string_view text) { return plain.find(text) != std::string::npos; };
-  // `reduce` is part of others, and `allgather` of the coalesced names.
-  if (has("allreduce") || has("crossdevicereduce")) return CollectiveKind::all_reduce;
-  if (has("reducescatter")) return CollectiveKind::reduce_scatter;
-  if (has("allgather")) return CollectiveKind::all_gather;
-  if (has("alltoall")) return CollectiveKind::all_to_all;
-  if (has("broadcast")) return CollectiveKind::broadcast;
-  if (has("sendrecv")) return std::nullopt;
-  if (has("gather")) return CollectiveKind::gather;
-  if (has("scatter")) return CollectiveKind::scatter;
-  if (has("reduce")) return CollectiveKind::reduce;
-  if (plain == "send" || plain == "recv" || has("hcomsend") || has("hcomreceive")) return CollectiveKind::send_recv;
-  return std::nullopt;
-}
-
 std::optional<CapturedCall> captured_call(const Capture& capture, const DeviceOp& op) {
-  const CollectiveRecord* record = record_of(capture, op);
+  const CollectiveRecord* record = collective_of(capture, op);
   const std::string_view kernel = capture.texts[op.name];
   std::optional<CollectiveKind> kind;
   if (record != nullptr) kind = captured_kind(capture.texts[record->name]);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "sim/work/call.hpp"
@@ -12,11 +11,6 @@
 #include "traces/capture.hpp"
 
 namespace warploom {
-
-// By the names of PyTorch's records ("_allgather_base", "all_to_allv"), of kernels ("ncclDevKernel_ReduceScatter_...")
-// and of HCCL ("hcom_allReduce__586_0_1"); nothing for barriers, waits and what several things may be (SendRecv
-// kernels).
-std::optional<CollectiveKind> captured_kind(std::string_view name);
 
 struct CapturedCall {
   CollectiveKind kind = CollectiveKind::all_reduce;

@@ -15,6 +15,7 @@
 #include "hw_models/kernels/norm.hpp"
 #include "hw_models/kernels/softmax.hpp"
 #include "sim/core/text.hpp"
+#include "traces/collective_names.hpp"
 #include "workloads/replay/shape_text.hpp"
 
 namespace warploom {

@@ -13,6 +13,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
+#include "traces/recorded_time.hpp"
 #include "workloads/cluster.hpp"
 #include "workloads/cluster_lookup.hpp"
 #include "workloads/device_lookup.hpp"
@@ -38,18 +39,29 @@ struct FoundCluster {
   Cluster cluster;
 };
 
-std::string cluster_path(const std::string& name, const Library& library) {
+// A cluster, or the node of a device; what is neither as it is: its error says what there is.
+std::string node_path(const std::string& name, const Library& library) {
+  std::string path = cluster_path(name, library);
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(name, ignored)) return name;
-  if (!library.find("clusters/" + name).empty()) return "clusters/" + name;
+  if (path != name || std::filesystem::is_regular_file(path, ignored)) return path;
   const DeviceLookup devices(library);
-  if (const auto device = devices.canonical_name(name)) return ClusterLookup(library).cluster_of(*device);
-  return name;  // its error says what there is
+  const auto device = devices.canonical_name(name);
+  return device ? ClusterLookup(library).cluster_of(*device) : name;
+}
+
+// Of the library, by one of its aliases; else what reports call it.
+std::string device_name(const DeviceSpec& device, const Library& library) {
+  const DeviceLookup lookup(library);
+  std::string name = device.name;
+  for (const auto& alias : device.aliases) {
+    if (const auto canonical = lookup.canonical_name(alias)) name = *canonical;
+  }
+  return name;
 }
 
 FoundCluster load_cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides,
                           const Library& library) {
-  const ConfigValue config = load_config(cluster_path(name, library), overrides, library);
+  const ConfigValue config = load_config(node_path(name, library), overrides, library);
   Diagnostics diagnostics;
   const auto spec = read<ClusterSpec>(config, diagnostics);
   FoundCluster found;
@@ -62,11 +74,7 @@ FoundCluster load_cluster(const std::string& name, std::int64_t devices, const s
   }
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);
   diagnostics.throw_if_any();
-  const DeviceLookup lookup(library);
-  for (const auto& alias : spec.device.aliases) {
-    if (const auto canonical = lookup.canonical_name(alias)) found.device_name = *canonical;
-  }
-  if (found.device_name.empty()) found.device_name = spec.device.name;
+  found.device_name = device_name(spec.device, library);
   return found;
 }
 
@@ -102,8 +110,6 @@ std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) 
   }
   return devices;
 }
-
-Nanoseconds nanoseconds(Time time) { return time.ps() / 1000; }
 
 // First start to last end of work.
 Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture) {
@@ -255,11 +261,10 @@ FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, 
   FoundSource source;
   source.device_name = captured_device(run);
   if (!question.source.empty()) {
-    const FoundCluster found = load_cluster(question.source, devices, {}, library);
-    source.cluster = cluster_path(question.source, library);
-    source.device = found.device;
-    source.device_name = found.device_name;
+    source.cluster = node_path(question.source, library);
     source.network = load_network(source.cluster, devices, {}, library);
+    source.device = source.network->device;
+    source.device_name = device_name(source.network->device, library);
     return source;
   }
   const DeviceLookup lookup(library);
@@ -291,12 +296,10 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
   }
   const std::int64_t times = what_if.data_parallel ? what_if.data_parallel->times : 1;
   const FoundCluster target = load_cluster(name, devices * times, question.overrides, library);
-  const Network network =
-      load_network(cluster_path(name, library), devices * times, question.overrides, library).network;
   prediction.target = target.name;
   prediction.target_device = target.device_name;
   const ReplaySource known{source.device, source.network ? &source.network->network : nullptr};
-  prediction.retimed = retime(run, known, {target.device, &network, devices, question.ranks > 1});
+  prediction.retimed = retime(run, known, {target.device, devices, question.ranks > 1});
   prediction.retimed.retiming.devices = devices;
   prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
   auto& notes = prediction.retimed.notes;

@@ -13,6 +13,7 @@
 #include "network/collective_estimate.hpp"
 #include "sim/core/errors.hpp"
 #include "traces/metrics.hpp"
+#include "traces/recorded_time.hpp"
 #include "workloads/replay/collective_call.hpp"
 #include "workloads/replay/op_kernel.hpp"
 
@@ -95,7 +96,7 @@ class KernelRetiming {
   std::optional<Answer> of_shapes(const Kernel& kernel) {
     const auto there = target_(kernel);
     if (!there) return std::nullopt;
-    if (!source_) return Answer{Basis::modelled, 1, there->ps() / 1000};
+    if (!source_) return Answer{Basis::modelled, 1, nanoseconds(*there)};
     const auto here = (*source_)(kernel);
     if (!here) return std::nullopt;
     return Answer{Basis::anchored, *there / *here};
@@ -110,7 +111,7 @@ class KernelRetiming {
     // Three digits of the duration are enough for a ratio.
     const auto digits = static_cast<std::int64_t>(std::llround(std::log10(static_cast<double>(op.duration)) * 200));
     const auto [place, is_new] = ratios_.try_emplace(std::tuple(op.op_class, type, digits));
-    if (is_new) place->second = ratio_of_class(op.op_class, type, Time::picoseconds(1000) * op.duration);
+    if (is_new) place->second = ratio_of_class(op.op_class, type, recorded_time(op.duration));
     if (!place->second) return {};
     return {Basis::scaled, *place->second};
   }
@@ -148,8 +149,7 @@ class CollectiveRetiming {
     const auto& collectives = run_.matching.collectives;
     result_.retiming.collectives.resize(collectives.size());
     for (std::size_t i = 0; i < collectives.size(); ++i) {
-      Basis basis = Basis::kept;
-      if (target_.network != nullptr) basis = plan(i);
+      const Basis basis = plan(i);
       auto& sums = result_.classes[static_cast<std::size_t>(OpClass::communication)];
       ++sums.count[static_cast<std::size_t>(basis)];
       sums.measured[static_cast<std::size_t>(basis)] += collectives[i].transfer;
@@ -241,7 +241,7 @@ class CollectiveRetiming {
       int high = 4 * 24;  // 16 GiB
       while (low < high) {
         const int middle = (low + high + 1) / 2;
-        if (takes(middle).second <= Time::picoseconds(1000) * transfer) {
+        if (takes(middle).second <= recorded_time(transfer)) {
           low = middle;
         } else {
           high = middle - 1;

@@ -39,9 +39,8 @@ struct ReplaySource {
 
 struct ReplayTarget {
   DeviceSpec device;
-  const Network* network = nullptr;  // null: communication is kept
-  std::int64_t devices = 0;          // that the run uses
-  bool fills = false;                // one capture stands for all: equal groups run at once
+  std::int64_t devices = 0;  // that the run uses
+  bool fills = false;        // one capture stands for all: equal groups run at once
 };
 
 struct Retimed {

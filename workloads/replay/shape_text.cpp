@@ -70,15 +70,6 @@ std::vector<Shape> parse_listed(std::string_view text) {
   return shapes;
 }
 
-// What a word means, without namespace and prefix: "c10::BFloat16" -> "bfloat16", "DT_BF16" -> "bf16".
-std::string plain_word(std::string_view word) {
-  std::string lower = to_lower(trim(word));
-  for (const std::string_view prefix : {"c10::", "at::", "torch.", "dt_", "at_"}) {
-    if (lower.starts_with(prefix)) lower.erase(0, prefix.size());
-  }
-  return lower;
-}
-
 }  // namespace
 
 std::vector<Shape> parse_shapes(std::string_view text) {
@@ -105,30 +96,6 @@ std::vector<std::string> parse_words(std::string_view text) {
     at = end;
   }
   return words;
-}
-
-std::optional<DataType> captured_type(std::string_view word) {
-  const std::string plain = plain_word(word);
-  if (plain == "float" || plain == "float32" || plain == "fp32") return DataType::fp32;
-  if (plain == "bfloat16" || plain == "bf16" || plain == "bfp16") return DataType::bf16;
-  if (plain == "half" || plain == "float16" || plain == "fp16") return DataType::fp16;
-  if (plain.starts_with("float8") || plain == "fp8" || plain.starts_with("hifloat8")) return DataType::fp8;
-  if (plain == "int8" || plain == "signed char" || plain == "char" || plain == "qint8") return DataType::int8;
-  if (plain == "int" || plain == "int32") return DataType::int32;
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> element_bytes(std::string_view word) {
-  const std::string plain = plain_word(word);
-  if (plain == "double" || plain == "float64" || plain == "fp64" || plain == "long" || plain == "long int" ||
-      plain == "int64" || plain == "uint64") {
-    return 8;
-  }
-  if (plain == "unsigned char" || plain == "byte" || plain == "bool" || plain == "uint8") return 1;
-  if (plain == "short" || plain == "int16" || plain == "uint16") return 2;
-  if (plain == "unsigned int" || plain == "uint32") return 4;
-  if (const auto type = captured_type(word)) return std::max(1, bits(*type) / 8);
-  return std::nullopt;
 }
 
 std::int64_t element_count(const Shape& shape) {

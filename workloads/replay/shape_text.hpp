@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "sim/work/data_type.hpp"
 
 namespace warploom {
 
@@ -20,11 +17,6 @@ std::vector<Shape> parse_shapes(std::string_view text);
 
 // "[\"c10::BFloat16\", \"Scalar\"]" or "FLOAT;DT_BF16": one word an input.
 std::vector<std::string> parse_words(std::string_view text);
-
-// "c10::BFloat16", "float", "Half", "FP32", "DT_BF16", "INT8", ...; nothing for scalars and what is not modelled.
-std::optional<DataType> captured_type(std::string_view word);
-// Bytes of an element, of more types than there are models for ("long int": 8); nothing for what is unknown.
-std::optional<std::int64_t> element_bytes(std::string_view word);
 
 // Of a shape; 1 for a scalar's empty one. Throws nothing: what overflows counts as the largest number.
 std::int64_t element_count(const Shape& shape);

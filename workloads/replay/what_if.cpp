@@ -11,7 +11,10 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "traces/communication_cause.hpp"
+#include "traces/median.hpp"
 #include "traces/metrics.hpp"
+#include "traces/recorded_time.hpp"
 
 namespace warploom {
 
@@ -64,7 +67,7 @@ class Editing {
   }
   void add(const AddEdit& edit) {
     for_each(edit.after, [&](std::size_t capture, std::size_t op) {
-      retiming_.durations[capture][op] += edit.duration.ps() / 1000 + run_.graphs[capture].lags.typical_queue();
+      retiming_.durations[capture][op] += nanoseconds(edit.duration) + run_.graphs[capture].lags.typical_queue();
     });
   }
 
@@ -102,7 +105,7 @@ class Editing {
 
   void host(const HostEdit& edit) {
     retiming_.think_scale *= edit.scale;
-    if (edit.launch) retiming_.launch_latency = edit.launch->ps() / 1000;
+    if (edit.launch) retiming_.launch_latency = nanoseconds(*edit.launch);
     // One launch for all: the host does nothing between kernels, and nothing waits for it.
     retiming_.graphs = retiming_.graphs || edit.graphs;
     if (edit.graphs) retiming_.think_scale = 0;
@@ -160,12 +163,6 @@ class Editing {
     throw UserError(fmt::format("rank {} is not among the captures", rank), "`warploom inspect` lists their ranks");
   }
 
-  static Nanoseconds median(std::vector<Nanoseconds>& values) {
-    const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), half, values.end());
-    return *half;
-  }
-
   void even_starts(std::size_t straggler, const std::vector<bool>& is_straggler) {
     std::vector<Nanoseconds> begins;
     for (std::size_t i = 0; i < run_.captures.size(); ++i) {
@@ -175,7 +172,7 @@ class Editing {
       if (!is_straggler[i]) begins.push_back(first - run_.captured.origin[i]);
     }
     retiming_.starts.resize(run_.captures.size());
-    if (!begins.empty()) retiming_.starts[straggler] = median(begins);
+    if (!begins.empty()) retiming_.starts[straggler] = upper_median(begins);
   }
 
   // Ranks of one program make the same launches: the k-th operation of a rank is the k-th of the others.
@@ -208,7 +205,7 @@ class Editing {
       std::vector<Nanoseconds> thinks;
       for (std::size_t i = 0; i < others.size(); ++i)
         thinks.push_back(run_.graphs[captures[i]].steps[others[i][k]].think);
-      retiming_.thinks[straggler][own[k]] = median(thinks);
+      retiming_.thinks[straggler][own[k]] = upper_median(thinks);
     }
   }
 
@@ -225,7 +222,7 @@ class Editing {
           others.push_back(retiming_.durations[i][k]);
         }
       }
-      if (!others.empty()) durations[k] = median(others);
+      if (!others.empty()) durations[k] = upper_median(others);
     }
   }
 
@@ -256,11 +253,7 @@ void add_replicas(const ReplicasEdit& edit, const CapturedRun& run, Retiming& re
     const auto& member = run.matching.collectives[i].members.front();
     const auto& capture = run.captures[member.capture];
     const auto& op = capture.device_ops[member.op];
-    std::string_view description;
-    if (op.collective != nothing && capture.collectives[op.collective].group != nothing) {
-      description = capture.groups[capture.collectives[op.collective].group].description;
-    }
-    if (grows(description, edit, any_is_data)) is_larger[retiming.collectives[i]->call.group] = true;
+    if (grows(group_description(capture, op), edit, any_is_data)) is_larger[retiming.collectives[i]->call.group] = true;
   }
   if (std::none_of(is_larger.begin(), is_larger.end(), [](bool larger) { return larger; })) {
     throw UserError(

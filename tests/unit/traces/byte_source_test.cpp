@@ -3,12 +3,12 @@
 #include "traces/byte_source.hpp"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <string>
 #include <vector>
 
 #include "sim/core/errors.hpp"
+#include "tests/support/gzip.hpp"
 
 namespace warploom {
 namespace {
@@ -22,20 +22,6 @@ std::string noise(std::size_t size) {
     c = static_cast<char>('!' + (state >> 24U) % 90);
   }
   return text;
-}
-
-std::string gzip(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string result(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());
-  stream.avail_out = static_cast<uInt>(result.size());
-  deflate(&stream, Z_FINISH);
-  result.resize(stream.total_out);
-  deflateEnd(&stream);
-  return result;
 }
 
 std::string all_of(ByteSource& source, std::size_t step) {

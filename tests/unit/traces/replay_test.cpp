@@ -12,6 +12,7 @@
 #include "sim/core/errors.hpp"
 #include "traces/captured_run.hpp"
 #include "traces/classify.hpp"
+#include "traces/communication_cause.hpp"
 #include "traces/link.hpp"
 
 namespace warploom {
