@@ -13,7 +13,7 @@ namespace warploom {
 // Ends are written when the next slice of their track begins after them, the inner before the outer.
 class CapturedSlices::Writer : PerfettoPackets {
  public:
-  explicit Writer(std::ostream& out) : PerfettoPackets(out) {}
+  Writer(std::ostream& out, const PerfettoPart& part) : PerfettoPackets(out, part) {}
 
   void add_process(const std::string& name) {
     process_ = next_track_++;
@@ -62,8 +62,8 @@ class CapturedSlices::Writer : PerfettoPackets {
     event.add_category_iids(categories_.id(slice.category, [this](auto iid, const auto& text) {
       describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
     }));
-    if (slice.starts_flow != 0) event.add_flow_ids(slice.starts_flow);
-    if (slice.ends_flow != 0) event.add_terminating_flow_ids(slice.ends_flow);
+    if (slice.starts_flow != 0) event.add_flow_ids(global(slice.starts_flow));
+    if (slice.ends_flow != 0) event.add_terminating_flow_ids(global(slice.ends_flow));
     write_packet();
   }
 
@@ -73,7 +73,8 @@ class CapturedSlices::Writer : PerfettoPackets {
   PerfettoInterner categories_;
 };
 
-CapturedSlices::CapturedSlices(std::ostream& out) : out_(out), writer_(std::make_unique<Writer>(out)) {}
+CapturedSlices::CapturedSlices(std::ostream& out, const PerfettoPart& part)
+    : out_(out), writer_(std::make_unique<Writer>(out, part)) {}
 CapturedSlices::~CapturedSlices() = default;
 void CapturedSlices::add_process(const std::string& name) { writer_->add_process(name); }
 void CapturedSlices::add_lane(const std::string& name, std::vector<CapturedSlice>& slices, bool nest) {

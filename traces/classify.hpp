@@ -2,11 +2,15 @@
 // What a device operation is for, by what the file recorded of it and by its name.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "traces/capture.hpp"
 
 namespace warploom {
+
+inline constexpr std::array<std::string_view, 7> op_class_names = {"other",        "gemm",          "attention", "norm",
+                                                                   "element_wise", "communication", "copy"};
 
 // Communication by name: NCCL, RCCL, oneCCL, HCCL, DeepEP, NVSHMEM and the engines' own all-reduces.
 bool is_communication_name(std::string_view kernel);

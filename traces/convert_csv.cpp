@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/core/errors.hpp"
+#include "traces/classify.hpp"
 #include "traces/convert_timeline.hpp"
 
 namespace warploom {
@@ -14,9 +15,6 @@ namespace warploom {
 namespace {
 
 constexpr std::array<std::string_view, 5> kind_names = {"kernel", "copy", "fill", "sync", "graph"};
-constexpr std::array<std::string_view, 7> class_names = {"other",        "gemm",          "attention", "norm",
-                                                         "element_wise", "communication", "copy"};
-
 // RFC 4180, 2.5 to 2.7.
 void add_text(std::string& line, std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
@@ -68,7 +66,7 @@ class Table {
       line_.clear();
       add_place(capture, op);
       add_text(line_, kind_names[static_cast<std::size_t>(op.kind)]);
-      add_text(line_, class_names[static_cast<std::size_t>(op.op_class)]);
+      add_text(line_, op_class_names[static_cast<std::size_t>(op.op_class)]);
       add_text(line_, capture.texts[op.name]);
       add_number(line_, at_epoch(capture, op.start));
       add_number(line_, op.duration);

@@ -59,15 +59,22 @@ class CaptureLanes {
   }
 
  private:
+  bool is_before(Nanoseconds start, Nanoseconds duration) const {
+    return static_cast<std::uint64_t>(start) - zero_ + static_cast<std::uint64_t>(duration) >= negative;
+  }
+
+  // What began before zero is cut off there.
   CapturedSlice slice(Nanoseconds start, Nanoseconds duration, TextId name, std::string_view category) const {
-    const auto begin = static_cast<std::uint64_t>(start) - zero_;
-    return {begin, begin + static_cast<std::uint64_t>(duration), capture_.texts[name], category};
+    const std::uint64_t begin = static_cast<std::uint64_t>(start) - zero_;
+    return {begin >= negative ? 0 : begin, begin + static_cast<std::uint64_t>(duration), capture_.texts[name],
+            category};
   }
 
   void add_streams() {
     std::vector<std::vector<CapturedSlice>> lanes(capture_.streams.size());
     for (std::uint32_t i = 0; i < capture_.device_ops.size(); ++i) {
       const auto& op = capture_.device_ops[i];
+      if (is_before(op.start, op.duration)) continue;
       auto& added = lanes[op.stream].emplace_back(slice(op.start, op.duration, op.name, category_of(op)));
       if (op.launch != nothing && ends_[op.launch] == i) added.ends_flow = first_flow_ + op.launch;
     }
@@ -83,14 +90,17 @@ class CaptureLanes {
     std::vector<std::vector<CapturedSlice>> lanes(capture_.threads.size());
     std::vector<CapturedSlice> on_devices;
     for (const auto& range : capture_.annotations) {
+      if (is_before(range.start, range.duration)) continue;
       auto& lane = range.thread == nothing ? on_devices : lanes[range.thread];
       lane.push_back(slice(range.start, range.duration, range.name, "annotation"));
     }
     for (const auto& op : capture_.host_ops) {
+      if (is_before(op.start, op.duration)) continue;
       lanes[op.thread].push_back(slice(op.start, op.duration, op.name, "operator"));
     }
     for (std::uint32_t i = 0; i < capture_.calls.size(); ++i) {
       const auto& call = capture_.calls[i];
+      if (is_before(call.start, call.duration)) continue;
       auto& added = lanes[call.thread].emplace_back(slice(call.start, call.duration, call.name, "call"));
       if (ends_[i] != nothing) added.starts_flow = first_flow_ + i;
     }
@@ -101,6 +111,8 @@ class CaptureLanes {
     if (!on_devices.empty()) out_.add_lane("annotations of devices", on_devices, true);
   }
 
+  static constexpr std::uint64_t negative = std::uint64_t{1} << 63U;  // differences from here on are below zero
+
   const Capture& capture_;
   CapturedSlices& out_;
   std::uint64_t zero_;  // the trace's, on the file's clock
@@ -108,9 +120,8 @@ class CaptureLanes {
   std::vector<std::uint32_t> ends_;  // by call: the operation at which its arrow ends
 };
 
-}  // namespace
-
-void write_capture_timeline(const std::vector<Capture>& captures, std::ostream& out) {
+// Zero of the trace on the clock of each file: the earliest event of all, where files say how theirs lead to the epoch.
+std::vector<std::uint64_t> common_zeros(const std::vector<Capture>& captures) {
   // Epochs fit 64 bits as they are; differences between files are what counts.
   const bool have_bases = std::all_of(captures.begin(), captures.end(),
                                       [](const Capture& capture) { return capture.base_time.has_value(); });
@@ -126,15 +137,36 @@ void write_capture_timeline(const std::vector<Capture>& captures, std::ostream& 
       zero = std::min(zero.value_or(at), at);
     });
   }
-  CapturedSlices slices(out);
-  std::uint64_t flow = 1;
+  std::vector<std::uint64_t> zeros;
   for (const auto& capture : captures) {
     // Differences of any two 64-bit times fit 64 bits without sign.
-    const auto file_zero = static_cast<std::uint64_t>(zero.value_or(0)) - static_cast<std::uint64_t>(base(capture));
-    CaptureLanes(capture, slices, file_zero, flow).run();
-    flow += capture.calls.size();
+    zeros.push_back(static_cast<std::uint64_t>(zero.value_or(0)) - static_cast<std::uint64_t>(base(capture)));
+  }
+  return zeros;
+}
+
+void write_lanes(const std::vector<Capture>& captures, std::span<const std::uint64_t> zeros, std::ostream& out,
+                 const PerfettoPart& part) {
+  CapturedSlices slices(out, part);
+  std::uint64_t flow = 1;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    CaptureLanes(captures[i], slices, zeros[i], flow).run();
+    flow += captures[i].calls.size();
   }
   slices.finish();
+}
+
+}  // namespace
+
+void write_capture_timeline(const std::vector<Capture>& captures, std::ostream& out) {
+  write_lanes(captures, common_zeros(captures), out, {});
+}
+
+void write_capture_timeline(const std::vector<Capture>& captures, std::span<const Nanoseconds> zeros, std::ostream& out,
+                            const PerfettoPart& part) {
+  std::vector<std::uint64_t> unsigned_zeros;
+  for (const Nanoseconds zero : zeros) unsigned_zeros.push_back(static_cast<std::uint64_t>(zero));
+  write_lanes(captures, unsigned_zeros, out, part);
 }
 
 }  // namespace warploom

@@ -10,9 +10,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/core/errors.hpp"
 #include "traces/perfetto.pb.h"
+#include "traces/perfetto_writer.hpp"
 
 namespace warploom {
 
@@ -34,23 +36,27 @@ class PerfettoInterner {
 // What every trace is made of: processes, their threads, slices with interned names.
 class PerfettoPackets {
  protected:
-  explicit PerfettoPackets(std::ostream& out) : stream_(&out), coded_(&stream_) {}
+  explicit PerfettoPackets(std::ostream& out, PerfettoPart part = {})
+      : part_(std::move(part)), stream_(&out), coded_(&stream_) {}
+
+  // Tracks and arrows are numbered from 1 within a part.
+  std::uint64_t global(std::uint64_t id) const { return std::uint64_t{part_.number - 1} << 40U | id; }
 
   void describe_process(std::uint64_t track, const std::string& name) {
     auto& described = *packet_.mutable_track_descriptor();
-    described.set_uuid(track);
-    described.mutable_process()->set_pid(static_cast<std::int32_t>(track));
-    described.mutable_process()->set_process_name(name);
+    described.set_uuid(global(track));
+    described.mutable_process()->set_pid(pid(track));
+    described.mutable_process()->set_process_name(name + part_.suffix);
     write_packet();
   }
 
   void describe_thread(std::uint64_t track, std::uint64_t process, const std::string& name) {
     auto& described = *packet_.mutable_track_descriptor();
-    described.set_uuid(track);
-    described.set_parent_uuid(process);
+    described.set_uuid(global(track));
+    described.set_parent_uuid(global(process));
     auto& thread = *described.mutable_thread();
-    thread.set_pid(static_cast<std::int32_t>(process));
-    thread.set_tid(static_cast<std::int32_t>(track));  // never a pid, which would mean a main thread
+    thread.set_pid(pid(process));
+    thread.set_tid(pid(track));  // never a pid, which would mean a main thread
     thread.set_thread_name(name);
     write_packet();
   }
@@ -60,7 +66,7 @@ class PerfettoPackets {
     packet_.set_timestamp(time);
     auto& begin = *packet_.mutable_track_event();
     begin.set_type(perfetto::TrackEvent::TYPE_SLICE_BEGIN);
-    begin.set_track_uuid(track);
+    begin.set_track_uuid(global(track));
     begin.set_name_iid(names_.id(name, [this](auto iid, const auto& text) {
       describe(*packet_.mutable_interned_data()->add_event_names(), iid, text);
     }));
@@ -71,7 +77,7 @@ class PerfettoPackets {
     packet_.set_timestamp(time);
     auto& end = *packet_.mutable_track_event();
     end.set_type(perfetto::TrackEvent::TYPE_SLICE_END);
-    end.set_track_uuid(track);
+    end.set_track_uuid(global(track));
     write_packet();
   }
 
@@ -81,11 +87,10 @@ class PerfettoPackets {
   }
 
   void write_packet() {
-    constexpr std::uint32_t sequence = 1;
     constexpr std::uint32_t interned_data_starts = 1;
     constexpr std::uint32_t needs_interned_data = 2;
     constexpr std::uint32_t packet_tag = 1 << 3 | 2;  // Trace.packet, length-delimited
-    packet_.set_trusted_packet_sequence_id(sequence);
+    packet_.set_trusted_packet_sequence_id(part_.number);
     packet_.set_sequence_flags(is_first_ ? interned_data_starts : needs_interned_data);
     is_first_ = false;
     coded_.WriteTag(packet_tag);
@@ -97,6 +102,12 @@ class PerfettoPackets {
   perfetto::TracePacket packet_;  // one, over and over: its storage is kept
 
  private:
+  // Processes and threads of parts apart, too.
+  std::int32_t pid(std::uint64_t track) const {
+    return static_cast<std::int32_t>(track + (std::uint64_t{part_.number - 1} << 28U));
+  }
+
+  PerfettoPart part_;
   google::protobuf::io::OstreamOutputStream stream_;
   google::protobuf::io::CodedOutputStream coded_;
   bool is_first_ = true;

@@ -51,8 +51,8 @@ std::string_view kind_name(OperationKind kind) {
 
 class PerfettoWriter : PerfettoPackets {
  public:
-  PerfettoWriter(const Program& program, const Timeline& timeline, std::ostream& out)
-      : PerfettoPackets(out), program_(program), timeline_(timeline) {}
+  PerfettoWriter(const Program& program, const Timeline& timeline, std::ostream& out, const PerfettoPart& part)
+      : PerfettoPackets(out, part), program_(program), timeline_(timeline) {}
 
   void write() {
     for (RoleId role = 0; role < program_.roles.size(); ++role) describe_role(role);
@@ -86,8 +86,8 @@ class PerfettoWriter : PerfettoPackets {
 
   void describe_counter(RoleId role, std::size_t part) {
     auto& track = *packet_.mutable_track_descriptor();
-    track.set_uuid(track_of_counter(role, part));
-    track.set_parent_uuid(track_of_role(role));
+    track.set_uuid(global(track_of_counter(role, part)));
+    track.set_parent_uuid(global(track_of_role(role)));
     track.set_name(part == 0 ? "memory" : fmt::format("memory: {}", memory_part_names[part - 1]));
     track.mutable_counter()->set_unit(perfetto::CounterDescriptor::UNIT_SIZE_BYTES);
     write_packet();
@@ -150,8 +150,9 @@ class PerfettoWriter : PerfettoPackets {
         categories_.id(cause_names[static_cast<std::size_t>(program_.cause[row])], [this](auto iid, const auto& text) {
           describe(*packet_.mutable_interned_data()->add_event_categories(), iid, text);
         }));
-    if (flow_[row] != 0 && program_.kind[row] == OperationKind::send) begin.add_flow_ids(flow_[row]);
-    if (flow_[row] != 0 && program_.kind[row] == OperationKind::recv) begin.add_terminating_flow_ids(flow_[row]);
+    if (flow_[row] != 0 && program_.kind[row] == OperationKind::send) begin.add_flow_ids(global(flow_[row]));
+    if (flow_[row] != 0 && program_.kind[row] == OperationKind::recv)
+      begin.add_terminating_flow_ids(global(flow_[row]));
     add_arguments(row);
     write_packet();
 
@@ -244,7 +245,7 @@ class PerfettoWriter : PerfettoPackets {
     packet_.set_timestamp(time);
     auto& event = *packet_.mutable_track_event();
     event.set_type(perfetto::TrackEvent::TYPE_COUNTER);
-    event.set_track_uuid(track);
+    event.set_track_uuid(global(track));
     event.set_counter_value(value);
     write_packet();
   }
@@ -305,8 +306,8 @@ class LaneWriter : PerfettoPackets {
 
 }  // namespace
 
-void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out) {
-  PerfettoWriter(program, timeline, out).write();  // its end flushes
+void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out, const PerfettoPart& part) {
+  PerfettoWriter(program, timeline, out, part).write();  // its end flushes
   require_timeline_written(out);
 }
 

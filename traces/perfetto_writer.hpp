@@ -19,9 +19,16 @@
 
 namespace warploom {
 
+// A file may hold several pictures one after another: their tracks, arrows and interned texts are apart when their
+// numbers differ.
+struct PerfettoPart {
+  std::uint32_t number = 1;
+  std::string suffix;  // of the processes' names
+};
+
 // Packet by packet: memory does not grow with the size of the trace (but for a few bytes a row). Throws UserError when
 // `out` fails.
-void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out);
+void write_perfetto(const Program& program, const Timeline& timeline, std::ostream& out, const PerfettoPart& part = {});
 
 // A picture that is no program: lanes (threads) of a group (a process) with spans, in nanoseconds of the trace.
 struct LaneSpan {
@@ -53,7 +60,7 @@ struct CapturedSlice {
 // Captured runs, lane by lane, so that no more than one is held.
 class CapturedSlices {
  public:
-  explicit CapturedSlices(std::ostream& out);
+  explicit CapturedSlices(std::ostream& out, const PerfettoPart& part = {});
   ~CapturedSlices();
   CapturedSlices(const CapturedSlices&) = delete;
   CapturedSlices& operator=(const CapturedSlices&) = delete;

@@ -203,6 +203,14 @@ Readers trace_readers() {
   return readers;
 }
 
+bool looks_like_trace(const std::string& file) {
+  const auto source = open_bytes(file);
+  const std::string_view first = source->peek();
+  if (first.starts_with("\x1f\x8b") || is_execution_trace(first)) return true;
+  const Readers readers = trace_readers();
+  return std::any_of(readers.begin(), readers.end(), [&](const auto& reader) { return reader->recognises(first); });
+}
+
 ReadTraces read_traces(std::span<const std::string> paths, const ReadOptions& options) {
   Reading reading(options);
   for (const auto& path : paths) reading.take(path);

@@ -40,6 +40,9 @@ class TraceReader {
 // All of them, in the order in which they are asked.
 std::vector<std::unique_ptr<const TraceReader>> trace_readers();
 
+// Whether a file is one of these formats, or packed, by its first bytes.
+bool looks_like_trace(const std::string& file);
+
 // Reads files and folders (all their files, and Ascend profiler folders as a whole), archives (.tar, .tar.gz) member by
 // member. What is no trace in a folder is skipped and listed in `skipped`; a path given by itself must be one. Ranks
 // not in the file are taken from its name. Launches are joined and operations classified.

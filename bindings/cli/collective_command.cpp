@@ -176,7 +176,7 @@ void add_collective(CLI::App& root, Action& action) {
                    "another call that starts at the same moment: \"all_to_all 64MiB 8-15\"; may be repeated")
       ->type_name("CALL");
   add_moe_arguments(command, arguments->moe);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "network.tiers[1].oversubscription=2");
   add_flag(command, "--explain", arguments->explain, "list what the library could have done");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback(

@@ -120,8 +120,8 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   }
 }
 
-void add_overrides(CLI::App* command, std::vector<std::string>& overrides) {
-  command->add_option("--set", overrides, "override a value, such as layout.data=64; may be repeated")
+void add_overrides(CLI::App* command, std::vector<std::string>& overrides, const std::string& such_as) {
+  command->add_option("--set", overrides, "override a value, such as " + such_as + "; may be repeated")
       ->type_name(override_label)
       ->allow_extra_args(false);  // one value each time, so that a file may follow
 }

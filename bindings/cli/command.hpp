@@ -63,8 +63,8 @@ void set_choices(CLI::Option* option, std::vector<std::string> choices);
 void set_not_empty(CLI::Option* option);
 std::vector<std::string> choices_of(const CLI::Option& option);
 
-// `--set key=value`, as often as wanted.
-void add_overrides(CLI::App* command, std::vector<std::string>& overrides);
+// `--set key=value`, as often as wanted; `such_as` is one that the command takes.
+void add_overrides(CLI::App* command, std::vector<std::string>& overrides, const std::string& such_as);
 // EXPERIMENT: a file or a name of the library.
 void add_experiment(CLI::App* command, std::string& experiment);
 // What load_config() is to be given for it: where other folders of the library have the name too, the experiment is

@@ -62,7 +62,7 @@ void add_compare(CLI::App& root, Action& action) {
   add_integer(
       command, "--step", [arguments](std::int64_t value) { arguments->overlay.step = value; },
       "the number of the captured step (ProfilerStep#N); default: the one of median length");
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "layout.data=64");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   add_trace_reading(command, arguments->traces);
   command->callback([&action, arguments] { action = [arguments](Session& session) { compare(*arguments, session); }; });

@@ -122,7 +122,7 @@ void add_describe(CLI::App& root, Action& action) {
   const auto arguments = std::make_shared<DescribeArguments>();
   command->add_option("NAME", arguments->name, "a device, cluster, model, kernel family, ... or a file")
       ->type_name(device_label);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "memory.bandwidth=4TB/s");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback([&action, arguments] {
     action = [arguments](Session& session) {

@@ -22,7 +22,7 @@ void add_explain(CLI::App& root, Action& action) {
                                    "warploom explain my.yaml --set layout.data=64"});
   const auto arguments = std::make_shared<ExplainArguments>();
   add_experiment(command, arguments->experiment);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "layout.data=64");
   command->callback([&action, arguments] {
     action = [arguments](Session& session) {
       const std::string path = chosen_experiment("explain", arguments->experiment);

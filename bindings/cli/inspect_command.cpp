@@ -95,7 +95,7 @@ void add_inspect(CLI::App& root, Action& action) {
       "only what so many devices use, from the first on; default: all, or those of the placement");
   command->add_option("--svg", arguments->svg, "draw it, by Graphviz, as an SVG file")->type_name(file_label);
   command->add_option("--dot", arguments->dot, "write the picture in Graphviz's language")->type_name(file_label);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "network.tiers[1].oversubscription=2");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   add_trace_reading(command, arguments->traces);
   command->callback([&action, arguments] { action = [arguments](Session& session) { inspect(*arguments, session); }; });

@@ -237,7 +237,7 @@ void add_family(CLI::App& kernels, const KernelFamily& family, Action& action) {
   set_choices(
       command->add_option("--launch", arguments->launch, "what stands before the kernel (graph)")->type_name("HOW"),
       {"graph", "stream"});
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "memory.bandwidth=4TB/s");
   set_choices(command->add_option("--model", arguments->model, "what times it (analytic)")->type_name("MODEL"),
               {"analytic", "detailed"});
   add_ideal(command, arguments->detailed.ideal);

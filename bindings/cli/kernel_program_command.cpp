@@ -84,7 +84,7 @@ void add_kernel_program(CLI::App& kernels, Action& action) {
   add_ideal(command, arguments->detailed.ideal);
   add_sms(command, arguments->detailed);
   add_timeline(command, arguments->detailed);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "memory.bandwidth=4TB/s");
   add_flag(command, "--json", arguments->as_json, "print one JSON object instead of text");
   command->callback([&action, arguments] { action = [arguments](Session& session) { play(*arguments, session); }; });
 }

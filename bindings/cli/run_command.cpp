@@ -113,7 +113,7 @@ void add_run(CLI::App& root, Action& action) {
       ->add_option("--out", arguments->out,
                    "write report.txt, report.json, resolved.yaml and a timeline for ui.perfetto.dev into this folder")
       ->type_name(folder_label);
-  add_overrides(command, arguments->overrides);
+  add_overrides(command, arguments->overrides, "layout.data=64");
   add_ideal(command, arguments->ideal);
   add_no_cache(command, arguments->no_cache);
   add_flag(command, "--unfold", arguments->unfold, "give every device its own role: same numbers, more work");

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "bindings/cli/progress.hpp"
+#include "traces/step_selection.hpp"
 
 namespace warploom {
 
@@ -17,8 +19,8 @@ bool is_trace(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return true;
   if (!fs::is_regular_file(path, error)) return false;
-  // What cannot be read says so when it is read.
-  return !path.ends_with(".yaml") && !path.ends_with(".yml");
+  // What cannot be read says so when it is read. Clusters are YAML, and some call their traces so.
+  return (!path.ends_with(".yaml") && !path.ends_with(".yml")) || looks_like_trace(path);
 }
 
 }  // namespace
@@ -41,14 +43,11 @@ ReadTraces read_captures(const TraceArguments& arguments, Session& session) {
 }
 
 CapturedRun read_run(const TraceArguments& arguments, Session& session) {
-  Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic, "reading",
-                    "bytes");
-  ReadOptions options;
-  options.strict = arguments.strict;
-  options.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress(done, all); };
+  ReadTraces read = read_captures(arguments, session);
+  if (arguments.step) keep_step(read.captures, *arguments.step);
   InferenceOptions inference;
   inference.events = inference.hand_offs = !arguments.recorded_only;
-  return understand(arguments.paths, options, inference);
+  return understand(std::move(read), inference);
 }
 
 }  // namespace warploom

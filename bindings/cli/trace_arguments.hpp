@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace warploom {
 
 struct TraceArguments {
   std::vector<std::string> paths;
+  std::optional<std::int64_t> step;  // of a ProfilerStep; none: all that was captured
   bool strict = false;
   bool recorded_only = false;
   bool quiet = false;

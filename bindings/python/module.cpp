@@ -85,39 +85,38 @@ std::pair<std::string, std::string> run(const Experiment& experiment, bool unfol
   return {to_json(result.report), to_text(result.report, result.program)};
 }
 
-ReadOptions reading(bool strict) {
+CapturedRun read_run(const std::vector<std::string>& paths, bool strict, bool recorded_only,
+                     std::optional<Progress> progress) {
+  Watch watch(std::move(progress));
+  const py::gil_scoped_release no_gil;
   ReadOptions options;
   options.strict = strict;
-  return options;
+  options.progress = [&watch](std::uint64_t done, std::uint64_t all) { watch(done, all); };
+  return understand(paths, options, {!recorded_only, !recorded_only});
 }
 
-InferenceOptions inferring(bool recorded_only) { return {!recorded_only, !recorded_only}; }
-
 // (JSON, text)
-std::pair<std::string, std::string> inspect(const std::vector<std::string>& paths, bool strict, bool recorded_only) {
+std::pair<std::string, std::string> inspect(const CapturedRun& run) {
   const py::gil_scoped_release no_gil;
-  const CapturedRun run = understand(paths, reading(strict), inferring(recorded_only));
   return {captures_to_json(run), captures_to_text(run)};
 }
 
-std::pair<std::string, std::string> replay(const std::vector<std::string>& paths, const std::string& on,
+std::pair<std::string, std::string> replay(const CapturedRun& run, const std::string& on,
                                            const std::vector<std::string>& overrides, const std::string& source,
-                                           std::int64_t ranks, const std::string& what_if, bool strict,
-                                           bool recorded_only, std::optional<Progress> progress) {
+                                           std::int64_t ranks, const std::string& what_if,
+                                           std::optional<Progress> progress) {
   Watch watch(std::move(progress));
   const py::gil_scoped_release no_gil;
-  const CapturedRun run = understand(paths, reading(strict), inferring(recorded_only));
+  require_device_work(run);
+  ReplayQuestion question;
+  question.on = on;
+  question.overrides = overrides;
+  question.source = source;
+  question.ranks = ranks;
+  question.what_if = what_if;
+  question.progress = [&watch](std::size_t done, std::size_t all) { watch(done, all); };
   std::optional<ReplayPrediction> prediction;
-  if (!on.empty() || !overrides.empty() || ranks > 0 || !what_if.empty()) {
-    ReplayQuestion question;
-    question.on = on;
-    question.overrides = overrides;
-    question.source = source;
-    question.ranks = ranks;
-    question.what_if = what_if;
-    question.progress = [&watch](std::size_t done, std::size_t all) { watch(done, all); };
-    prediction = predict_replay(run, question);
-  }
+  if (question.asks()) prediction = predict_replay(run, question);
   return {replay_to_json(run, prediction), replay_to_text(run, prediction)};
 }
 
@@ -129,9 +128,11 @@ PYBIND11_MODULE(_warploom, module) {
   using namespace warploom;
   py::register_exception_translator(&translate);
   module.def("version", &version);
-  module.def("inspect", &inspect, py::arg("paths"), py::arg("strict"), py::arg("recorded_only"));
-  module.def("replay", &replay, py::arg("paths"), py::arg("on"), py::arg("overrides"), py::arg("source"),
-             py::arg("ranks"), py::arg("what_if"), py::arg("strict"), py::arg("recorded_only"), py::arg("progress"));
+  py::class_<CapturedRun>(module, "CapturedRun")
+      .def(py::init(&read_run), py::arg("paths"), py::arg("strict"), py::arg("recorded_only"), py::arg("progress"))
+      .def("inspect", &inspect)
+      .def("replay", &replay, py::arg("on"), py::arg("overrides"), py::arg("source"), py::arg("ranks"),
+           py::arg("what_if"), py::arg("progress"));
   py::class_<Experiment>(module, "Experiment")
       .def(py::init([](const std::string& path, const std::vector<std::string>& overrides) {
              return Experiment::load(path, overrides);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bindings/report/capture_json.hpp"
+#include "bindings/report/capture_words.hpp"
 #include "bindings/report/vendor_json.hpp"
 #include "sim/play/critical_path.hpp"
 #include "sim/play/text_table.hpp"
@@ -18,41 +19,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_rows = 12;
+constexpr std::size_t most_captures = 32;  // a line each
+constexpr std::size_t most_blocks = 4;     // a block each: of more captures one
 constexpr std::array<std::string_view, 7> class_names = {"other",        "GEMM",          "attention", "norm",
                                                          "element-wise", "communication", "copies"};
 
-std::string time_in_words(Nanoseconds time) {
-  const double us = static_cast<double>(time) / 1000;
-  if (us < 1000) return fmt::format("{:.4g} us", us);
-  if (us < 1e6) return fmt::format("{:.5g} ms", us / 1e3);
-  return fmt::format("{:.5g} s", us / 1e6);
-}
-std::string share_in_words(Nanoseconds part, Nanoseconds whole) {
-  if (whole <= 0) return "-";
-  return fmt::format("{:.1f}%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-}
-std::string rank_in_words(const std::optional<std::int64_t>& rank) {
-  return rank ? fmt::format("rank {}", *rank) : "rank unknown";
-}
-// Names come from strangers: a terminal gets no control characters of theirs.
-std::string shortened(std::string_view name, std::size_t length) {
-  std::string text(shown_width(name) <= length ? name : name.substr(0, length - 3));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return shown_width(name) <= length ? text : text + "...";
-}
-
 std::string head(const Capture& capture) {
-  std::string text = fmt::format("{}: {}", capture.file, capture.format);
+  std::string text = fmt::format("{}: {}", shown_name(capture.file, 200), capture.format);
   if (const auto rank = known_rank(capture)) text += fmt::format(", rank {}", *rank);
   if (capture.world_size) text += fmt::format(" of {}", *capture.world_size);
-  if (!capture.devices.empty()) text += fmt::format(", {}", capture.devices.front().name);
+  if (!capture.devices.empty()) text += ", " + shown_name(capture.devices.front().name, 80);
   text += fmt::format("\n  {} records, {} device operations, {} calls, {} operators", capture.event_count,
                       capture.device_ops.size(), capture.calls.size(), capture.host_ops.size());
   if (capture.resolution >= 1000) text += ", times in whole microseconds";
   if (capture.is_truncated) text += ", cut short";
   return text + "\n";
+}
+
+std::vector<std::string> window_columns(const std::string& first) {
+  return {first, "time", "busy", "compute", "comm", "exposed", "copies", "idle"};
 }
 
 void add_window(TextTable& table, const std::string& name, const WindowMetrics& m) {
@@ -62,8 +47,23 @@ void add_window(TextTable& table, const std::string& name, const WindowMetrics& 
              share_in_words(m.unions[2], wall), share_in_words(m.idle(), wall)});
 }
 
+// A line a capture, where there are several: which rank differs.
+std::string captures_side_by_side(const CapturedRun& run, const std::vector<CaptureMetrics>& metrics) {
+  TextTable table(window_columns("device span of"));
+  for (std::size_t i = 0; i < std::min(metrics.size(), most_captures); ++i) {
+    if (!metrics[i].device_span) continue;
+    const auto rank = known_rank(run.captures[i]);
+    add_window(table, rank ? rank_in_words(rank) : shown_name(run.captures[i].file, 60), *metrics[i].device_span);
+  }
+  std::string text = table.to_string();
+  if (metrics.size() > most_captures) {
+    text += fmt::format("  and {} more captures, see --json\n", metrics.size() - most_captures);
+  }
+  return text;
+}
+
 std::string windows_in_words(const CaptureMetrics& metrics) {
-  TextTable table({"", "time", "busy", "compute", "comm", "exposed", "copies", "idle"});
+  TextTable table(window_columns(""));
   if (metrics.device_span) add_window(table, "device span", *metrics.device_span);
   for (std::size_t i = 0; i < std::min(metrics.steps.size(), most_rows); ++i) {
     add_window(table, metrics.steps[i].name, metrics.steps[i].time);
@@ -101,7 +101,7 @@ std::string kernels_in_words(const Capture& capture, const CaptureMetrics& metri
   TextTable table({"longest kernels", "times", "sum", "share"});
   for (std::size_t i = 0; i < std::min<std::size_t>(metrics.kernels.size(), 8); ++i) {
     const auto& kernel = metrics.kernels[i];
-    table.add({shortened(capture.texts[kernel.name], 72), fmt::format("{}", kernel.count), time_in_words(kernel.sum),
+    table.add({shown_name(capture.texts[kernel.name], 72), fmt::format("{}", kernel.count), time_in_words(kernel.sum),
                share_in_words(kernel.sum, all)});
   }
   return text + "\n" + table.to_string();
@@ -138,6 +138,17 @@ std::string collectives_in_words(const CapturedRun& run) {
   return text;
 }
 
+std::string capture_in_words(const Capture& capture, const CaptureMetrics& metrics) {
+  return head(capture) + windows_in_words(metrics) + idle_in_words(metrics) + streams_in_words(metrics) +
+         kernels_in_words(capture, metrics);
+}
+
+// The capture that the others waited for longest; the first where none did.
+std::size_t most_waited_for(const CapturedRun& run) {
+  const auto stragglers = find_stragglers(run);
+  return stragglers.empty() ? 0 : stragglers.front().capture;
+}
+
 std::array<Time, cause_count> path_by_cause(const CapturedRun& run) {
   std::array<Time, cause_count> sums{};
   for (const auto& part : critical_path(run.captured.program, run.timeline)) {
@@ -171,11 +182,16 @@ void add_report(const CapturedRun& run, std::size_t index, Json& traces) {
 }  // namespace
 
 std::string captures_to_text(const CapturedRun& run) {
+  std::vector<CaptureMetrics> metrics;
+  for (const auto& capture : run.captures) metrics.push_back(measure(capture));
   std::string text;
-  for (const auto& capture : run.captures) {
-    const CaptureMetrics metrics = measure(capture);
-    text += head(capture) + windows_in_words(metrics) + idle_in_words(metrics) + streams_in_words(metrics) +
-            kernels_in_words(capture, metrics) + "\n";
+  if (metrics.size() > 1) text += captures_side_by_side(run, metrics) + "\n";
+  if (metrics.size() <= most_blocks) {
+    for (std::size_t i = 0; i < metrics.size(); ++i) text += capture_in_words(run.captures[i], metrics[i]) + "\n";
+  } else {
+    const std::size_t one = most_waited_for(run);
+    text += capture_in_words(run.captures[one], metrics[one]);
+    text += fmt::format("  (of {} captures; `warploom inspect FILE` says the same of another)\n\n", metrics.size());
   }
   if (!text.empty()) text.pop_back();
   text += collectives_in_words(run);

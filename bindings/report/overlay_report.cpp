@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "bindings/report/capture_json.hpp"
+#include "bindings/report/capture_words.hpp"
 #include "sim/play/text_table.hpp"
+#include "traces/classify.hpp"
 
 namespace warploom {
 
@@ -17,26 +19,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_lines = 20;
 constexpr std::size_t most_ranks = 8;
-constexpr std::array<std::string_view, 7> class_keys = {"other",        "gemm",          "attention", "norm",
-                                                        "element_wise", "communication", "copy"};
-std::string_view key_of(OpClass op_class) { return class_keys[static_cast<std::size_t>(op_class)]; }
+std::string_view key_of(OpClass op_class) { return op_class_names[static_cast<std::size_t>(op_class)]; }
 
-std::string milliseconds(Nanoseconds time) { return fmt::format("{:.3f} ms", static_cast<double>(time) / 1e6); }
-std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 std::string ratio(Nanoseconds model, Nanoseconds trace) {
   return trace > 0 ? fmt::format("{:.2f}", static_cast<double>(model) / static_cast<double>(trace)) : "-";
 }
 
-// Template arguments and what follows a name's 44th character are left to --json.
-std::string shortened(std::string name) {
-  if (name.starts_with("void ")) name.erase(0, 5);
-  constexpr std::size_t most = 44;
-  if (name.size() > most) name = name.substr(0, most - 3) + "...";
-  for (char& c : name) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  return name;
-}
+constexpr std::size_t name_width = 44;  // what follows is left to --json
 
 std::string totals_in_words(const Overlay& overlay) {
   TextTable table({"", "trace", "model", "model/trace"});
@@ -68,8 +57,8 @@ std::string ranks_in_words(const Overlay& overlay) {
   TextTable table({"", "step in trace", "step of model", "trace paired", "model paired"});
   for (std::size_t i = 0; i < std::min(most_ranks, overlay.ranks.size()); ++i) {
     const auto& rank = overlay.ranks[i];
-    table.add({rank.rank ? fmt::format("rank {}", *rank.rank) : "rank unknown",
-               milliseconds(rank.trace.window.length()), milliseconds(rank.model.window.length()),
+    table.add({rank_in_words(rank.rank), milliseconds(rank.trace.window.length()),
+               milliseconds(rank.model.window.length()),
                fmt::format("{} of {}", rank.trace_paired.count, rank.trace_all.count),
                fmt::format("{} of {}", rank.model_paired.count, rank.model_all.count)});
   }
@@ -83,15 +72,15 @@ std::string ranks_in_words(const Overlay& overlay) {
 std::string classes_in_words(const Overlay& overlay) {
   TextTable table(
       {"by class", "pairs", "trace", "model", "model/trace", "10% .. 50% .. 90%", "only in trace", "only in model"});
-  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+  for (std::size_t i = 0; i < op_class_names.size(); ++i) {
     const auto& sums = overlay.classes[i];
     if (sums.pairs + sums.only_trace.count + sums.only_model.count == 0) continue;
     const auto lone = [](const OverlaySide& side) {
       return side.count == 0 ? std::string("-") : fmt::format("{} ({})", side.count, milliseconds(side.time));
     };
     table.add(
-        {std::string(class_keys[i]), fmt::format("{}", sums.pairs), milliseconds(sums.trace), milliseconds(sums.model),
-         ratio(sums.model, sums.trace),
+        {std::string(op_class_names[i]), fmt::format("{}", sums.pairs), milliseconds(sums.trace),
+         milliseconds(sums.model), ratio(sums.model, sums.trace),
          sums.pairs == 0 ? "-" : fmt::format("{:.2f} .. {:.2f} .. {:.2f}", sums.ratio[0], sums.ratio[1], sums.ratio[2]),
          lone(sums.only_trace), lone(sums.only_model)});
   }
@@ -106,8 +95,8 @@ std::string groups_in_words(const Overlay& overlay) {
   const std::size_t shown = std::min(most_lines, overlay.groups.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& group = overlay.groups[i];
-    table.add({group.model, shortened(group.kernel), fmt::format("{}", group.count), milliseconds(group.trace),
-               milliseconds(group.model_time), ratio(group.model_time, group.trace)});
+    table.add({group.model, shown_name(group.kernel, name_width), fmt::format("{}", group.count),
+               milliseconds(group.trace), milliseconds(group.model_time), ratio(group.model_time, group.trace)});
   }
   std::string text = shown > 0 ? "\n" + table.to_string() : std::string();
   if (overlay.groups.size() > shown) text += fmt::format("  and {} that differ less\n", overlay.groups.size() - shown);
@@ -124,8 +113,8 @@ std::string lones_in_words(const std::vector<OverlayLone>& lones, const char* ti
   if (has_operations) table.align_left(2);
   const std::size_t shown = std::min(most_lines, lones.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    std::vector<std::string> row = {shortened(lones[i].name)};
-    if (has_operations) row.push_back(shortened(lones[i].operation));
+    std::vector<std::string> row = {shown_name(lones[i].name, name_width)};
+    if (has_operations) row.push_back(shown_name(lones[i].operation, name_width));
     row.emplace_back(key_of(lones[i].op_class));
     row.push_back(fmt::format("{}", lones[i].sum.count));
     row.push_back(milliseconds(lones[i].sum.time));
@@ -184,18 +173,18 @@ Json ranks_json(const Overlay& overlay) {
 
 Json classes_json(const Overlay& overlay) {
   Json json = Json::object();
-  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+  for (std::size_t i = 0; i < op_class_names.size(); ++i) {
     const auto& sums = overlay.classes[i];
     if (sums.pairs + sums.only_trace.count + sums.only_model.count == 0) continue;
-    json[std::string(class_keys[i])] = {{"pairs", sums.pairs},
-                                        {"same_shape", sums.same_shape},
-                                        {"trace_us", microseconds(sums.trace)},
-                                        {"model_us", microseconds(sums.model)},
-                                        {"ratio_p10", sums.ratio[0]},
-                                        {"ratio_p50", sums.ratio[1]},
-                                        {"ratio_p90", sums.ratio[2]},
-                                        {"only_in_trace", side_json(sums.only_trace)},
-                                        {"only_in_model", side_json(sums.only_model)}};
+    json[std::string(op_class_names[i])] = {{"pairs", sums.pairs},
+                                            {"same_shape", sums.same_shape},
+                                            {"trace_us", microseconds(sums.trace)},
+                                            {"model_us", microseconds(sums.model)},
+                                            {"ratio_p10", sums.ratio[0]},
+                                            {"ratio_p50", sums.ratio[1]},
+                                            {"ratio_p90", sums.ratio[2]},
+                                            {"only_in_trace", side_json(sums.only_trace)},
+                                            {"only_in_model", side_json(sums.only_model)}};
   }
   return json;
 }

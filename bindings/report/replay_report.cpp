@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bindings/report/capture_json.hpp"
 #include "bindings/report/capture_report.hpp"
+#include "bindings/report/capture_words.hpp"
 #include "sim/play/text_table.hpp"
+#include "traces/classify.hpp"
 
 namespace warploom {
 
@@ -17,18 +20,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_ranks = 16;
-constexpr std::array<std::string_view, 7> class_keys = {"other",        "gemm",          "attention", "norm",
-                                                        "element_wise", "communication", "copy"};
-
-std::string milliseconds(Nanoseconds time) { return fmt::format("{:.3f} ms", static_cast<double>(time) / 1e6); }
-std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 std::string ranks_in_words(const CapturedRun& run) {
   TextTable table({"", "measured", "replayed", "span error", "start error p50", "p95"});
   for (std::size_t i = 0; i < std::min(run.self.ranks.size(), most_ranks); ++i) {
     const auto& rank = run.self.ranks[i];
-    table.add({rank.rank ? fmt::format("rank {}", *rank.rank) : "rank unknown", milliseconds(rank.measured.length()),
-               milliseconds(rank.replayed.length()), fmt::format("{:+.4f}%", 100 * rank.span_error()),
+    table.add({rank_in_words(rank.rank), milliseconds(rank.measured.length()), milliseconds(rank.replayed.length()),
+               fmt::format("{:+.4f}%", 100 * rank.span_error()),
                fmt::format("{:.1f} us", static_cast<double>(rank.start_error_p50) / 1e3),
                fmt::format("{:.1f} us", static_cast<double>(rank.start_error_p95) / 1e3)});
   }
@@ -52,12 +50,12 @@ std::string causes_in_words(const Report& report) {
 
 std::string classes_in_words(const Retimed& retimed) {
   TextTable table({"what it rests on", "measured", "predicted", "anchored", "modelled", "scaled", "kept"});
-  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+  for (std::size_t i = 0; i < op_class_names.size(); ++i) {
     const auto& sums = retimed.classes[i];
     Nanoseconds measured = 0;
     for (const Nanoseconds sum : sums.measured) measured += sum;
     if (measured == 0) continue;
-    std::vector<std::string> row = {std::string(class_keys[i]), milliseconds(measured),
+    std::vector<std::string> row = {std::string(op_class_names[i]), milliseconds(measured),
                                     sums.predicted > 0 ? milliseconds(sums.predicted) : "-"};
     for (const Nanoseconds sum : sums.measured) {
       row.push_back(sum > 0 ? percent(static_cast<double>(sum) / static_cast<double>(measured)) : "-");
@@ -67,12 +65,37 @@ std::string classes_in_words(const Retimed& retimed) {
   return table.to_string();
 }
 
+// What takes longest, before or after.
+std::string kernels_in_words(const ReplayPrediction& prediction) {
+  constexpr std::size_t most_kernels = 12;
+  TextTable table({"kernel", "times", "measured", "predicted", "ratio"});
+  for (std::size_t i = 0; i < std::min(prediction.kernels.size(), most_kernels); ++i) {
+    const auto& kernel = prediction.kernels[i];
+    table.add({shown_name(kernel.name, 64), fmt::format("{}", kernel.count), milliseconds(kernel.measured),
+               milliseconds(kernel.predicted),
+               kernel.measured > 0
+                   ? fmt::format("{:.2f}", static_cast<double>(kernel.predicted) / static_cast<double>(kernel.measured))
+                   : "-"});
+  }
+  std::string text = table.to_string();
+  if (prediction.kernels.size() > most_kernels) {
+    text += fmt::format("  and {} more kernels, see --json\n", prediction.kernels.size() - most_kernels);
+  }
+  return text;
+}
+
+std::string speed_up_in_words(double speed_up) {
+  if (std::abs(speed_up - 1) < 0.005) return "as fast as captured";
+  return speed_up >= 1 ? fmt::format("{:.3g} times as fast", speed_up)
+                       : fmt::format("{:.3g} times as slow", 1 / speed_up);
+}
+
 // Why faster devices do not help, where they do not.
 std::string verdict_in_words(const ReplayPrediction& prediction) {
   Nanoseconds measured = 0;
   Nanoseconds predicted = 0;
   for (std::size_t i = 0; i < prediction.retimed.classes.size(); ++i) {
-    if (prediction.retimed.classes[i].predicted == 0) continue;
+    if (i == static_cast<std::size_t>(OpClass::communication) || prediction.retimed.classes[i].predicted == 0) continue;
     for (const Nanoseconds sum : prediction.retimed.classes[i].measured) measured += sum;
     predicted += prediction.retimed.classes[i].predicted;
   }
@@ -97,22 +120,21 @@ std::string prediction_in_words(const ReplayPrediction& prediction) {
   }
   const double error = prediction.relative_error;
   std::string text = fmt::format(
-      "\nOn {} ({}; captured on {})\n  {} instead of {}: {:.3g} times as fast\n  within {} to {} ({})\n",
-      prediction.target, prediction.target_device,
-      prediction.source.empty() ? "a device that the trace does not name" : prediction.source, milliseconds(longest),
-      milliseconds(before), prediction.speed_up(),
+      "On {} ({}; captured on {})\n  {} instead of {}: {}\n  within {} to {} ({})\n", prediction.target,
+      prediction.target_device, prediction.source.empty() ? "a device that the trace does not name" : prediction.source,
+      milliseconds(longest), milliseconds(before), speed_up_in_words(prediction.speed_up()),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * std::max(0.0, 1 - error))),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * (1 + error))), prediction.error_of);
   text += verdict_in_words(prediction);
   if (!prediction.steps.empty()) {
-    TextTable steps({"step", "measured", "predicted"});
+    TextTable steps({"step, all it launched on all ranks", "measured", "predicted"});
     for (std::size_t i = 0; i < std::min(prediction.steps.size(), most_ranks); ++i) {
       const auto& step = prediction.steps[i];
       steps.add({fmt::format("{}", step.number), milliseconds(step.measured), milliseconds(step.predicted)});
     }
     text += steps.to_string();
   }
-  text += causes_in_words(prediction.report) + classes_in_words(prediction.retimed);
+  text += causes_in_words(prediction.report) + classes_in_words(prediction.retimed) + kernels_in_words(prediction);
   for (const auto& assumption : prediction.report.assumptions) text += "  assumed: " + assumption + "\n";
   return text;
 }
@@ -143,12 +165,20 @@ Json prediction_json(const ReplayPrediction& prediction) {
                              {"span_us_predicted", microseconds(rank.predicted)},
                              {"exposed_comm_us", microseconds(rank.exposed_communication)}});
   }
+  json["kernels"] = Json::array();
+  for (const auto& kernel : prediction.kernels) {
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"class", op_class_names[static_cast<std::size_t>(kernel.op_class)]},
+                               {"count", kernel.count},
+                               {"measured_us", microseconds(kernel.measured)},
+                               {"predicted_us", microseconds(kernel.predicted)}});
+  }
   for (std::size_t i = 0; i < cause_count; ++i) {
     if (prediction.report.seconds[i] > 0) json["causes_s"][std::string(cause_names[i])] = prediction.report.seconds[i];
   }
   std::array<Nanoseconds, 4> all{};
   Json classes = Json::object();
-  for (std::size_t i = 0; i < class_keys.size(); ++i) {
+  for (std::size_t i = 0; i < op_class_names.size(); ++i) {
     const auto& sums = prediction.retimed.classes[i];
     Nanoseconds measured = 0;
     for (std::size_t basis = 0; basis < all.size(); ++basis) {
@@ -162,7 +192,7 @@ Json prediction_json(const ReplayPrediction& prediction) {
     for (std::size_t basis = 0; basis < all.size(); ++basis) {
       one[std::string(basis_names[basis])] = static_cast<double>(sums.measured[basis]) / static_cast<double>(measured);
     }
-    classes[std::string(class_keys[i])] = std::move(one);
+    classes[std::string(op_class_names[i])] = std::move(one);
   }
   Nanoseconds total = 0;
   for (const Nanoseconds sum : all) total += sum;
@@ -178,11 +208,11 @@ Json prediction_json(const ReplayPrediction& prediction) {
 }  // namespace
 
 std::string replay_to_text(const CapturedRun& run, const std::optional<ReplayPrediction>& prediction) {
-  std::string text =
+  std::string text = prediction ? prediction_in_words(*prediction) + "\n" : std::string();
+  text +=
       fmt::format("Replay of {} capture{} as captured\n", run.captures.size(), run.captures.size() == 1 ? "" : "s") +
       ranks_in_words(run) + self_replay_in_words(run);
   for (const auto& mismatch : run.matching.mismatches) text += "  does not fit: " + mismatch + "\n";
-  if (prediction) text += prediction_in_words(*prediction);
   return text;
 }
 

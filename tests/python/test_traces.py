@@ -51,6 +51,23 @@ def test_a_faster_device_is_faster(tmp_path):
     assert b200 < h100 < 20 * 50
 
 
+def test_a_run_is_read_once_and_asked_often(tmp_path):
+    read = []
+    run = warploom.CapturedRun(make_trace(tmp_path / "trace.json"), progress=lambda done, all_: read.append(done))
+    assert read
+    halved = {"scale": [{"kernels": "*gemm*", "by": 0.5}]}
+    assert run.replay(what_if=halved).predicted["span_us"] == pytest.approx(20 * 25 + 19)
+    assert run.replay().predicted is None
+    assert run.inspect()["traces"][0]["device_span"]["wall_us"] == pytest.approx(20 * 50 + 19)
+
+
+def test_kernels_stand_side_by_side(tmp_path):
+    report = warploom.replay(make_trace(tmp_path / "trace.json"), what_if={"scale": [{"kernels": "*gemm*", "by": 0.5}]})
+    kernel = report.kernels.to_dict("records")[0]
+    assert kernel == {"name": "ampere_fp16_s16816gemm", "class": "gemm", "count": 20, "measured_us": 1000,
+                      "predicted_us": 500}
+
+
 def test_mistakes_are_errors(tmp_path):
     trace = make_trace(tmp_path / "trace.json")
     with pytest.raises(warploom.UserError, match="no device operation is called"):

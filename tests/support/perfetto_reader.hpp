@@ -40,10 +40,9 @@ class TraceReader {
   static TraceReading read(const std::string& bytes, bool nests = false) {
     TraceReader reader;
     reader.nests_ = nests;
-    bool is_first = true;
     for (const auto& field : parse(bytes)) {
       check(field.number == 1, "Trace has only packets");
-      reader.packet(parse(field.bytes), std::exchange(is_first, false));
+      reader.packet(parse(field.bytes));
     }
     for (const auto& [track, open] : reader.open_) check(open.empty(), "a slice without end");
     check(reader.pending_flows_.empty(), "an arrow without head");
@@ -133,8 +132,14 @@ class TraceReader {
   }
 
   // TracePacket: timestamp 8, sequence id 10, track_event 11, interned_data 12, sequence_flags 13, track_descriptor 60.
-  void packet(const Fields& fields, bool is_first) {
-    check(number(fields, 10) == 1, "one packet sequence");
+  void packet(const Fields& fields) {
+    const std::uint64_t sequence = number(fields, 10);
+    const bool is_first = sequence != sequence_;
+    check(sequence > 0 && (!is_first || sequence == sequence_ + 1), "packet sequences one after another");
+    if (is_first) {
+      sequence_ = sequence;
+      for (auto* index : {&names_, &categories_, &argument_names_, &argument_values_}) index->clear();
+    }
     check(number(fields, 13) == (is_first ? 1 : 2), "the first packet clears the interned data, the others need it");
     if (const auto* data = one(fields, 12)) {
       const auto interned = parse(data->bytes);
@@ -222,6 +227,7 @@ class TraceReader {
   }
 
   bool nests_ = false;
+  std::uint64_t sequence_ = 0;
   TraceReading reading_;
   std::map<std::uint64_t, std::string> names_, categories_, argument_names_, argument_values_;
   std::map<std::uint64_t, bool> tracks_, thread_ids_;

@@ -155,6 +155,17 @@ struct StepSpans {
   }
 };
 
+// How long collectives take once all have come, each counted once.
+Nanoseconds predicted_transfers(const CapturedRun& run, const ReplayPrediction& prediction) {
+  Nanoseconds sum = 0;
+  for (const auto& collective : run.matching.collectives) {
+    const auto& first = collective.members.front();
+    const RowId row = prediction.captured.row_of_op[first.capture][first.op];
+    if (row != none) sum += nanoseconds(prediction.timeline.end[row] - prediction.timeline.begin[row]);
+  }
+  return sum;
+}
+
 // Steps by number: what each launched, over all captures that have it.
 void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
   std::map<std::int64_t, StepSpans> spans;
@@ -350,11 +361,14 @@ double ReplayPrediction::speed_up() const {
   return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0;
 }
 
+void require_device_work(const CapturedRun& run) {
+  if (!run.self.ranks.empty()) return;
+  throw UserError("the captures hold no work of a device: there is nothing to replay",
+                  "`warploom inspect` says what they hold; capture with CUDA (or NPU) activities");
+}
+
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {
-  if (run.self.ranks.empty()) {
-    throw UserError("the captures hold no work of a device: there is nothing to predict",
-                    "`warploom inspect` says what they hold; capture with CUDA (or NPU) activities");
-  }
+  require_device_work(run);
   const WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
   const bool elsewhere =
       !question.on.empty() || !question.overrides.empty() || question.ranks > 0 || what_if.data_parallel.has_value();
@@ -377,6 +391,9 @@ ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& qu
   identify(prediction);
   compare_ranks(run, prediction);
   compare_steps(run, prediction);
+  prediction.kernels = kernel_changes(run, prediction.captured, prediction.timeline);
+  prediction.retimed.classes[static_cast<std::size_t>(OpClass::communication)].predicted =
+      predicted_transfers(run, prediction);
   estimate_error(run, prediction.source, library, prediction);
   return prediction;
 }

@@ -10,6 +10,7 @@
 
 #include "sim/core/library.hpp"
 #include "sim/play/report.hpp"
+#include "workloads/replay/kernel_changes.hpp"
 #include "workloads/replay/retime.hpp"
 
 namespace warploom {
@@ -21,6 +22,9 @@ struct ReplayQuestion {
   std::string what_if;                 // a file of edits; empty: none
   std::int64_t ranks = 0;              // that the one capture stands for; 0: what the captures say
   std::function<void(std::size_t done, std::size_t all)> progress;
+
+  // Anything beyond the unchanged replay.
+  bool asks() const { return !on.empty() || !overrides.empty() || ranks > 0 || !what_if.empty(); }
 };
 
 struct PredictedRank {
@@ -47,12 +51,16 @@ struct ReplayPrediction {
   Report report;  // of the whole run on the target
   std::vector<PredictedRank> ranks;
   std::vector<PredictedStep> steps;
+  std::vector<KernelChange> kernels;
   // predicted / measured of the longest rank.
   double speed_up() const;
   // The run's time lies within with about 80% probability, as far as the classes' measured errors tell.
   double relative_error = 0;
   std::string error_of;
 };
+
+// Throws UserError where no device did anything: there is nothing to play.
+void require_device_work(const CapturedRun& run);
 
 // Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured.
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question,

@@ -9,12 +9,13 @@
 from ._errors import ConfigError, Diagnostic, InternalError, UserError
 from ._experiment import Experiment, load
 from ._report import Report, read_report
-from ._traces import TraceReport, inspect, replay
+from ._traces import CapturedRun, TraceReport, inspect, replay
 from ._warploom import version as _version
 
 __version__: str = _version()
 
 __all__ = [
+    "CapturedRun",
     "ConfigError",
     "Diagnostic",
     "Experiment",

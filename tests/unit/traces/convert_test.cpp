@@ -303,6 +303,41 @@ TEST(ConvertTimeline, EveryEventIsASliceAndSlicesNest) {
   EXPECT_EQ(tracks.count("device 0, stream 7 (2)"), 2U);  // the two kernels that overlap
 }
 
+TEST(ConvertTimeline, ACaptureAndItsReplayStandApartInOneFile) {
+  const Folder folder;
+  const CapturedRun run = understand(two_ranks(folder));
+  std::ostringstream out;
+  write_capture_timeline(run.captures, run.captured.origin, out, {1, ", captured"});
+  write_perfetto(run.captured.program, run.timeline, out, {2, ", replayed"});
+  const auto trace = testing::TraceReader::read(out.str(), true);  // throws where tracks or arrows meet
+  std::set<std::string> processes;
+  for (const auto& [track, name] : trace.processes) processes.insert(name);
+  EXPECT_EQ(processes,
+            (std::set<std::string>{"rank 0, captured", "rank 1, captured", "rank 0, replayed", "rank 1, replayed"}));
+  // Both from the same zero: what was replayed exactly stands below what was captured.
+  std::multiset<std::uint64_t> captured;
+  std::multiset<std::uint64_t> replayed;
+  for (const auto& slice : trace.slices) {
+    if (slice.name.find("gemm") == std::string::npos) continue;
+    const auto& process = trace.processes.at(trace.parents.at(slice.track));
+    (process.ends_with("captured") ? captured : replayed).insert(slice.begin);
+  }
+  EXPECT_FALSE(captured.empty());
+  EXPECT_EQ(captured, replayed);
+}
+
+TEST(ConvertTimeline, WhatBeganBeforeZeroIsCutOff) {
+  const Folder folder;
+  auto read = read_traces(std::vector{folder.write("rank0.json", rank_trace(0, 0))});
+  const Nanoseconds zero = read.captures[0].calls[0].start + 1;
+  const std::vector<Nanoseconds> zeros = {zero};
+  std::ostringstream out;
+  write_capture_timeline(read.captures, zeros, out, {});
+  const auto trace = testing::TraceReader::read(out.str(), true);
+  for (const auto& slice : trace.slices) EXPECT_LT(slice.end, std::uint64_t{1} << 40U);
+  EXPECT_EQ(trace.slices.size(), read.captures[0].calls.size() + read.captures[0].device_ops.size());
+}
+
 TEST(ConvertTable, ALineAnOperationQuotedAsRfc4180Says) {
   const Folder folder;
   const auto read = read_traces(std::vector{folder.write("rank0.json", rank_trace(0, 0))});
