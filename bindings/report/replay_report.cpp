@@ -87,7 +87,7 @@ std::string kernels_in_words(const ReplayPrediction& prediction) {
 std::string speed_up_in_words(double speed_up) {
   if (std::abs(speed_up - 1) < 0.005) return "as fast as captured";
   return speed_up >= 1 ? fmt::format("{:.3g} times as fast", speed_up)
-                       : fmt::format("{:.3g} times as slow", 1 / speed_up);
+                       : fmt::format("{:.3g} times as long", 1 / speed_up);
 }
 
 // Why faster devices do not help, where they do not.

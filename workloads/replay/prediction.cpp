@@ -155,15 +155,20 @@ struct StepSpans {
   }
 };
 
-// How long collectives take once all have come, each counted once.
-Nanoseconds predicted_transfers(const CapturedRun& run, const ReplayPrediction& prediction) {
-  Nanoseconds sum = 0;
+// Edits, sharing of the device and of the network included. A collective counts once, from the last arrival on.
+void sum_classes_as_played(const CapturedRun& run, ReplayPrediction& prediction) {
+  auto& classes = prediction.retimed.classes;
+  for (auto& one : classes) one.predicted = 0;
+  for (const auto& kernel : prediction.kernels) {
+    if (kernel.op_class == OpClass::communication) continue;
+    classes[static_cast<std::size_t>(kernel.op_class)].predicted += kernel.predicted;
+  }
+  Nanoseconds& sum = classes[static_cast<std::size_t>(OpClass::communication)].predicted;
   for (const auto& collective : run.matching.collectives) {
     const auto& first = collective.members.front();
     const RowId row = prediction.captured.row_of_op[first.capture][first.op];
     if (row != none) sum += nanoseconds(prediction.timeline.end[row] - prediction.timeline.begin[row]);
   }
-  return sum;
 }
 
 // Steps by number: what each launched, over all captures that have it.
@@ -392,8 +397,7 @@ ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& qu
   compare_ranks(run, prediction);
   compare_steps(run, prediction);
   prediction.kernels = kernel_changes(run, prediction.captured, prediction.timeline);
-  prediction.retimed.classes[static_cast<std::size_t>(OpClass::communication)].predicted =
-      predicted_transfers(run, prediction);
+  sum_classes_as_played(run, prediction);
   estimate_error(run, prediction.source, library, prediction);
   return prediction;
 }

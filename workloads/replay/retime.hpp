@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 4> basis_names = {"anchored", "mod
 struct RetimedClass {
   std::array<std::int64_t, 4> count{};    // by basis
   std::array<Nanoseconds, 4> measured{};  // as recorded, transfers alone of communication
-  Nanoseconds predicted = 0;              // of communication known only when it has been played
+  Nanoseconds predicted = 0;              // as planned; once it is played, as played
 };
 
 // What is known of where the capture was made.
