@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Digits, units and what of a name is shown.
 #include "bindings/report/capture_words.hpp"
 
 #include <fmt/format.h>
