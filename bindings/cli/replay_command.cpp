@@ -107,8 +107,10 @@ void add_replay(CLI::App& root, Action& action) {
       },
       "the one trace stands for so many ranks that all do the same");
   command
-      ->add_option("--what-if", arguments->question.what_if,
-                   "a YAML file of edits: kernels scaled, fused, removed or added, hosts, stragglers, replicas")
+      ->add_option(
+          "--what-if", arguments->question.what_if,
+          "a YAML file of edits: kernels scaled, fused, removed or added, hosts, stragglers, replicas, collectives, "
+          "clock")
       ->type_name(file_label);
   add_overrides(command, arguments->question.overrides);
   command

@@ -81,7 +81,7 @@ std::string verdict_in_words(const ReplayPrediction& prediction) {
   const double host = prediction.report.seconds[static_cast<std::size_t>(Cause::host)];
   if (measured == 0 || predicted == 0 || total <= 0 || host < 0.5 * total) return {};
   const double kernels = static_cast<double>(measured) / static_cast<double>(predicted);
-  if (kernels < 1.1 || prediction.speed_up() > 0.5 * (1 + kernels)) return {};
+  if (kernels < 1.1 || prediction.speed_up().value_or(kernels) > 0.5 * (1 + kernels)) return {};
   return fmt::format(
       "  kernels take {:.3g} times less, but the hosts set the pace ({} of the time); see what `host: {{graphs: "
       "true}}` does in a --what-if file\n",
@@ -97,10 +97,10 @@ std::string prediction_in_words(const ReplayPrediction& prediction) {
   }
   const double error = prediction.relative_error;
   std::string text = fmt::format(
-      "\nOn {} ({}; captured on {})\n  {} instead of {}: {:.3g} times as fast\n  within {} to {} ({})\n",
-      prediction.target, prediction.target_device,
-      prediction.source.empty() ? "a device that the trace does not name" : prediction.source, milliseconds(longest),
-      milliseconds(before), prediction.speed_up(),
+      "\nOn {} ({}; captured on {})\n  {} instead of {}: {}\n  within {} to {} ({})\n", prediction.target,
+      prediction.target_device, prediction.source.empty() ? "a device that the trace does not name" : prediction.source,
+      milliseconds(longest), milliseconds(before),
+      prediction.speed_up() ? fmt::format("{:.3g} times as fast", *prediction.speed_up()) : "nothing is left to do",
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * std::max(0.0, 1 - error))),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * (1 + error))), prediction.error_of);
   text += verdict_in_words(prediction);
@@ -125,7 +125,7 @@ Json prediction_json(const ReplayPrediction& prediction) {
   Nanoseconds longest = 0;
   for (const auto& rank : prediction.ranks) longest = std::max(longest, rank.predicted);
   json["span_us"] = microseconds(longest);
-  json["speed_up"] = prediction.speed_up();
+  json["speed_up"] = prediction.speed_up() ? Json(*prediction.speed_up()) : Json(nullptr);
   json["error_band"]["low_us"] = static_cast<double>(longest) / 1e3 * std::max(0.0, 1 - prediction.relative_error);
   json["error_band"]["high_us"] = static_cast<double>(longest) / 1e3 * (1 + prediction.relative_error);
   json["error_band"]["of"] = prediction.error_of;

@@ -38,7 +38,7 @@ struct PredictedStep {
 };
 
 struct ReplayPrediction {
-  std::string source;  // the device's name in the library, or as captured
+  std::string source;  // the devices' names in the library, or as captured
   std::string target;  // the cluster's name
   std::string target_device;
   Retimed retimed;
@@ -47,14 +47,15 @@ struct ReplayPrediction {
   Report report;  // of the whole run on the target
   std::vector<PredictedRank> ranks;
   std::vector<PredictedStep> steps;
-  // predicted / measured of the longest rank.
-  double speed_up() const;
+  // Unchanged / predicted of the longest rank; none where nothing is left to do.
+  std::optional<double> speed_up() const;
   // The run's time lies within with about 80% probability, as far as the classes' measured errors tell.
   double relative_error = 0;
   std::string error_of;
 };
 
-// Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured.
+// Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured, and for a
+// what-if that fits nothing or needs hardware that is not known.
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question,
                                 const Library& library = Library::from_environment());
 
