@@ -170,7 +170,7 @@ class CollectiveRetiming {
     if (far_ > 0) {
       result_.notes.push_back(
           fmt::format("{} collectives took less than 1/{} or more than {} times what is planned on the source: planned "
-                      "on the target without regard to it",
+                      "on the target, not anchored",
                       far_, most_stretch, most_stretch));
     }
   }
@@ -211,19 +211,20 @@ class CollectiveRetiming {
     planned.group = group_id(*group);
     PlannedCall one{planned};
     // The least duration of all members is a transfer where all end together, and all were captured.
-    if (basis == Basis::modelled && collective.is_complete && collective.synchronises) {
-      if (const auto stretch = stretch_of(planned, *group, collective.transfer)) {
-        one.stretch = *stretch;
-        basis = Basis::anchored;
-      }
+    const bool is_measured = collective.is_complete && collective.synchronises;
+    if (is_measured || basis == Basis::scaled) {
+      const auto ratio = measured_over_planned(planned, *group, collective.transfer);
+      const bool is_near = ratio && *ratio >= 1 / most_stretch && *ratio <= most_stretch;
+      if (is_near) one.stretch = *ratio;
+      if (is_near && basis == Basis::modelled) basis = Basis::anchored;
+      if (ratio && !is_near) ++far_;
     }
     result_.retiming.collectives[index] = one;
     return basis;
   }
 
-  // How many times as long as planned it took on the source's idle network; nothing where the plan and the measurement
-  // are so far apart that one of them is of something else.
-  std::optional<double> stretch_of(const Call& call, const Group& group, Nanoseconds transfer) {
+  // How many times as long it took as is planned on the source's idle network; nothing where that is not known.
+  std::optional<double> measured_over_planned(const Call& call, const Group& group, Nanoseconds transfer) {
     if (source_.network == nullptr) return std::nullopt;
     const auto [place, is_new] = planned_.try_emplace(std::tuple(call.kind, call.bytes, call.type, call.group));
     if (is_new) {
@@ -234,10 +235,7 @@ class CollectiveRetiming {
       }
     }
     if (place->second == Time::zero()) return std::nullopt;
-    const double stretch = recorded_time(transfer) / place->second;
-    if (stretch >= 1 / most_stretch && stretch <= most_stretch) return stretch;
-    ++far_;
-    return std::nullopt;
+    return recorded_time(transfer) / place->second;
   }
 
   std::vector<std::int64_t> ranks_of(const MatchedCollective& collective, std::int64_t size) const {
@@ -300,6 +298,7 @@ class CollectiveRetiming {
   const ReplaySource& source_;
   const ReplayTarget& target_;
   Retimed& result_;
+  // So far apart, the plan and the measurement are not of one thing.
   static constexpr double most_stretch = 4;
   std::int64_t beyond_ = 0;
   std::int64_t irregular_ = 0;

@@ -127,12 +127,8 @@ TEST(Replay, OnItsOwnClusterARunIsAsMeasured) {
   for (int rank = 0; rank < 8; ++rank) paths.push_back(folder + std::to_string(rank) + ".json.gz");
   const CapturedRun run = understand(paths);
   const auto prediction = predicted(run, "dgx_a100");
-  const auto& sums = prediction.retimed.classes[static_cast<std::size_t>(OpClass::communication)];
-  Nanoseconds all = 0;
-  for (const Nanoseconds sum : sums.measured) all += sum;
-  EXPECT_GT(static_cast<double>(sums.measured[0]), 0.9 * static_cast<double>(all));
   for (std::size_t i = 0; i < run.matching.collectives.size(); ++i) {
-    if (prediction.retimed.collectives[i] != Basis::anchored) continue;
+    if (run.matching.collectives[i].transfer < 20 * us) continue;  // less than any plan
     const auto& member = run.matching.collectives[i].members.front();
     const RowId row = prediction.captured.row_of_op[member.capture][member.op];
     const double played = (prediction.timeline.end[row] - prediction.timeline.begin[row]).seconds() * 1e9;
