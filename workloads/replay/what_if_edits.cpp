@@ -34,15 +34,18 @@ class Fitting {
   std::vector<bool> fits_;
 };
 
-// The words of names: what a pattern between its stars can have meant.
+// The words of names, with and without their digits: what a pattern between its stars can have meant.
 std::vector<std::string> words_of(const std::vector<std::string>& names) {
   std::set<std::string> words(names.begin(), names.end());
-  for (const auto& name : names) {
-    std::string word;
-    for (const char c : name + " ") {
-      const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
-      if (!is_letter && word.size() > 2) words.insert(word);
-      word = is_letter ? word + c : std::string();
+  for (const bool digits_too : {true, false}) {
+    for (const auto& name : names) {
+      std::string word;
+      for (const char c : name + " ") {
+        const auto letter = static_cast<unsigned char>(c);
+        const bool goes_on = (digits_too ? std::isalnum(letter) : std::isalpha(letter)) != 0;
+        if (!goes_on && word.size() > 2) words.insert(word);
+        word = goes_on ? word + c : std::string();
+      }
     }
   }
   return {words.begin(), words.end()};
