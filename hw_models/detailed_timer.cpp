@@ -130,7 +130,7 @@ DetailedKernel play_plan(const KernelPlan& plan, const DeviceSpec& device, Launc
   PlayedKernel played(plan, device, result.gap, options);
   constexpr int most_rounds = 5;
   constexpr double close = 0.004;  // of the clock
-  Frequency clock = device.clock.max;
+  Frequency clock = device.clock.highest();
   OperatingPoint point;
   for (int round = 0; round < most_rounds; ++round) {
     const Activity activity = played.activity(played.at(clock));

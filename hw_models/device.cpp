@@ -150,6 +150,11 @@ void DeviceSpec::check(const DeviceSpec& device, const ConfigValue& at, Diagnost
            fmt::format("{} is more than the highest clock, {}", to_string(device.clock.data_sheet),
                        to_string(device.clock.max)));
   }
+  if (device.clock.locked && *device.clock.locked > device.clock.max) {
+    report("clock", "locked",
+           fmt::format("{} is more than the highest clock, {}", to_string(*device.clock.locked),
+                       to_string(device.clock.max)));
+  }
   if (device.power.idle >= device.power.limit) {
     report("power", "idle",
            fmt::format("{} idle leaves nothing of a limit of {}", to_string(device.power.idle),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,10 +55,16 @@ struct SmSpec {
 struct ClockSpec {
   Frequency max{0};
   Frequency data_sheet{0};
+  std::optional<Frequency> locked;
+
+  Frequency highest() const { return locked.value_or(max); }  // that kernels run at
   static auto fields() {
     return field_list(
         field("max", &ClockSpec::max, "highest clock, when power allows").in(1_MHz, 100_GHz),
         field("data_sheet", &ClockSpec::data_sheet, "clock that the data sheet's tensor peaks are quoted at")
+            .in(1_MHz, 100_GHz),
+        field("locked", &ClockSpec::locked,
+              "clock that the SMs are held at, power permitting (`nvidia-smi -lgc`); without: the highest")
             .in(1_MHz, 100_GHz));
   }
 };

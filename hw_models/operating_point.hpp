@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock that a kernel runs at: the highest at which the board stays within its power limit.
+// The clock that a kernel runs at: the highest, or the one that it is locked at, at which the board stays within its
+// power limit.
 //
 // Equation: P(f) = idle + (E_core v(f)^2 + E_memory) / t(f) <= limit, solved for the largest f <= f_max, with the
 // voltage v = least_voltage + (1 - least_voltage) f / f_max of that at f_max. Assumes that switching energy goes with
@@ -43,10 +44,10 @@ OperatingPoint operating_point(const DeviceSpec& device, Power limit, const Acti
     point.power = device.power.idle + Power(joules / point.seconds);
     return point;
   };
-  OperatingPoint point = at(1);
+  double high = device.clock.highest() / device.clock.max;
+  OperatingPoint point = at(high);
   if (point.power <= limit) return point;
-  double low = 0.1;  // governors stop lowering the clock well above this
-  double high = 1;
+  double low = std::min(0.1, high);  // governors stop lowering the clock well above this
   for (int i = 0; i < 20; ++i) {
     const double middle = (low + high) / 2;
     (at(middle).power <= limit ? low : high) = middle;

@@ -188,7 +188,7 @@ struct ProcessGroup {
 struct CollectiveRecord {
   TextId name = nothing;          // as the file writes it: "allreduce", "_allgather_base", "hcom_allReduce__586_0_1"
   TextId type = nothing;          // element type as the file writes it: "BFloat16", "FP32"
-  std::int64_t in_elements = -1;  // of this rank's own tensors; -1: not recorded
+  std::int64_t in_elements = -1;  // of this rank's own tensors; -1: not recorded; below: no such number
   std::int64_t out_elements = -1;
   std::uint32_t group = nothing;  // in `groups`
   std::int64_t source = -1;       // point to point, broadcast: global rank

@@ -13,6 +13,7 @@
 #include "sim/core/text.hpp"
 #include "traces/communication_cause.hpp"
 #include "traces/recorded_time.hpp"
+#include "traces/removed_operations.hpp"
 #include "traces/stream_lanes.hpp"
 
 namespace warploom {
@@ -48,7 +49,8 @@ class RankRows {
         meetings_(meetings),
         index_(index),
         near_(tolerance(capture_)),
-        rows_(result.row_of_op[index]) {}
+        rows_(result.row_of_op[index]),
+        removed_(program_, graph_, retiming.removed.empty() ? nullptr : &retiming.removed[index]) {}
 
   void run(Nanoseconds origin) {
     origin_ = origin;
@@ -223,13 +225,7 @@ class RankRows {
     }
     begin_row();
     need(made_[index]);
-    for (const std::uint32_t op : graph_.waits_of(step)) {
-      if (rows_[op] != none) {
-        need(rows_[op], Time::zero());
-      } else {
-        ++result_.dropped_edges;
-      }
-    }
+    for (const std::uint32_t op : graph_.waits_of(step)) need_end(op, Time::zero());
     const Point done{add_host_row(index, name_of(capture_.calls[step.call].name), step.hold), 0};
     returned_[index] = done;
     threads_now_[capture_.calls[step.call].thread] = done;
@@ -283,46 +279,81 @@ class RankRows {
   }
 
   void add_op(std::uint32_t index) {
+    if (removed_.has(index)) {
+      return removed_.leave_out(index, edges_of(index), [&](std::uint32_t other) { return last_row(other); });
+    }
     const auto& op = capture_.device_ops[index];
     begin_row();
     Operation row;
-    const std::uint32_t before = graph_.before[index];
+    const std::uint32_t before = removed_.kept_before(index);
     const auto [stream, follows_in_lane] = lanes_->place(index, before);
     row.stream = stream;
     if (before != nothing) {
-      const Time lag = queue_lag(op, before);
+      const Time lag = queue_lag(index, before);
       if (follows_in_lane) {
         row.queue_lag = lag;
       } else if (rows_[before] != none) {
-        need(rows_[before], lag);
+        need(last_row(before), lag);
       }
     }
+    for (const RowId inherited : removed_.inherited(index)) need(inherited, picoseconds(graph_.lags.event(op)));
     const bool follows = !retiming_.follows.empty() && retiming_.follows[index_][index];
     if (follows) row.queue_lag = Time::zero();
     if (!(follows && before != nothing)) add_launch(index, before);
     if (retiming_.is_serial) add_serial(op);
-    for (const auto& edge : edges_of(index)) {
-      if (rows_[edge.from] == none) {
-        ++result_.dropped_edges;
-        continue;
-      }
-      need(rows_[edge.from], picoseconds(graph_.lags.event(op)));
-    }
+    for (const auto& edge : edges_of(index)) need_end(edge.from, picoseconds(graph_.lags.event(op)));
     describe(index, row);
     rows_[index] = program_.add(row, needs_, {}, used_lags());
+    add_kernel_after(index, stream);
     if (op.kind != DeviceOpKind::sync) last_of_all_ = index;
   }
 
   // Operations that no call launched keep their recorded distance to what came before.
-  Time queue_lag(const DeviceOp& op, std::uint32_t before) const {
-    const auto& first = capture_.device_ops[before];
-    return picoseconds(op.launch == nothing ? op.start - first.end() : graph_.lags.queue(first, op));
+  Time queue_lag(std::uint32_t index, std::uint32_t before) const {
+    const auto& op = capture_.device_ops[index];
+    if (op.launch == nothing) return picoseconds(op.start - capture_.device_ops[graph_.before[index]].end());
+    return picoseconds(graph_.lags.queue(capture_.device_ops[before], op));
+  }
+
+  // ---- What is removed and added -----------------------------------------------------------------------------------
+
+  // The end of an operation; of one that is removed, of all that it waited for.
+  void need_end(std::uint32_t op, Time lag) {
+    const auto* gap = removed_.gap(op);
+    const std::uint32_t end = gap != nullptr ? gap->before : op;
+    if (gap != nullptr) {
+      for (const RowId row : gap->rows) need(row, lag);
+    }
+    if (end != nothing && rows_[end] != none) {
+      need(last_row(end), lag);
+    } else if (gap == nullptr) {
+      ++result_.dropped_edges;
+    }
+  }
+
+  // That ends last of an operation and of what is added after it.
+  RowId last_row(std::uint32_t op) const {
+    const auto& added = result_.added_after[index_];
+    const auto place = added.find(op);
+    return place == added.end() ? rows_[op] : place->second;
+  }
+
+  void add_kernel_after(std::uint32_t op, StreamId stream) {
+    if (retiming_.added.empty()) return;
+    const auto place = retiming_.added[index_].find(op);
+    if (place == retiming_.added[index_].end()) return;
+    Operation row;
+    row.stream = stream;
+    row.name = program_.add_name("added");
+    row.duration = picoseconds(place->second);
+    row.queue_lag = picoseconds(graph_.lags.typical_queue());
+    result_.added_after[index_].emplace(op, program_.add(row));
   }
 
   // What runs on this rank one after another, whatever stream it is on.
   void add_serial(const DeviceOp& op) {
     if (op.kind == DeviceOpKind::sync) return;
-    if (last_of_all_ != nothing && rows_[last_of_all_] != none) need(rows_[last_of_all_], Time::zero());
+    if (last_of_all_ != nothing && rows_[last_of_all_] != none) need(last_row(last_of_all_), Time::zero());
   }
 
   void add_launch(std::uint32_t index, std::uint32_t before) {
@@ -371,12 +402,17 @@ class RankRows {
     auto& meeting = meetings_[matched];
     if (meeting != none) return meeting;
     const auto& collective = matching_.collectives[matched];
-    const auto parties = static_cast<std::uint32_t>(collective.members.size());
+    std::uint32_t parties = 0;
+    Nanoseconds transfer = std::numeric_limits<Nanoseconds>::max();
+    for (const auto& member : collective.members) {
+      if (!retiming_.removed.empty() && retiming_.removed[member.capture][member.op]) continue;
+      ++parties;
+      transfer = std::min(transfer, member_duration(member));
+    }
     if (matched < retiming_.collectives.size() && retiming_.collectives[matched]) {
-      meeting = program_.add_meeting(program_.add_call(retiming_.collectives[matched]->call), parties);
+      const PlannedCall& planned = *retiming_.collectives[matched];
+      meeting = program_.add_meeting(program_.add_call(planned.call), parties, planned.stretch);
     } else {
-      Nanoseconds transfer = std::numeric_limits<Nanoseconds>::max();
-      for (const auto& member : collective.members) transfer = std::min(transfer, member_duration(member));
       meeting = program_.add_recorded_meeting(picoseconds(transfer), parties);
     }
     return meeting;
@@ -397,6 +433,7 @@ class RankRows {
   std::uint32_t index_;
   Nanoseconds near_;
   std::vector<RowId>& rows_;
+  RemovedOperations removed_;
   Nanoseconds origin_ = 0;
   Nanoseconds begins_ = 0;  // the capture's first event
   RoleId role_ = 0;
@@ -428,6 +465,7 @@ CapturedProgram make_program(const std::vector<Capture>& captures, const std::ve
   CapturedProgram result;
   result.row_of_op.resize(captures.size());
   result.rows_of_step.resize(captures.size());
+  result.added_after.resize(captures.size());
   // One clock: the earliest of all that happened is the program's zero.
   Nanoseconds zero = std::numeric_limits<Nanoseconds>::max();
   for (std::size_t i = 0; i < captures.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace warploom {
 
 // A call that the target's network performs, in place of a recorded duration.
 struct PlannedCall {
-  Call call;  // its group is one of `groups`
+  Call call;           // its group is one of `groups`
+  double stretch = 1;  // how many times as long as planned it takes
 };
 
 // What differs from the capture; empty vectors: nothing.
@@ -31,8 +33,12 @@ struct Retiming {
   std::vector<std::vector<Nanoseconds>> durations;  // by capture and operation
   std::vector<std::vector<Nanoseconds>> thinks;     // by capture and host step
   std::vector<std::vector<bool>> follows;           // by capture and operation: part of what runs before it
-  std::vector<std::optional<Nanoseconds>> starts;   // by capture: its first event after the run's, instead of its own
-  std::vector<double> slow_downs;                   // by capture: of its kernels
+  // By capture and operation: it has no row; what waited for it waits for what it waited for.
+  std::vector<std::vector<bool>> removed;
+  // By capture, of an operation: a kernel of so long follows it on its stream.
+  std::vector<std::unordered_map<std::uint32_t, Nanoseconds>> added;
+  std::vector<std::optional<Nanoseconds>> starts;  // by capture: its first event after the run's, instead of its own
+  std::vector<double> slow_downs;                  // by capture: of its kernels
   std::vector<std::optional<PlannedCall>> collectives;  // by matched collective
   std::vector<Group> groups;
   std::int64_t devices = 0;                   // of the network that `groups` count; 0: none
@@ -47,7 +53,8 @@ struct Retiming {
 
 struct CapturedProgram {
   Program program;
-  std::vector<std::vector<RowId>> row_of_op;  // by capture and operation
+  std::vector<std::vector<RowId>> row_of_op;                          // by capture and operation; `none`: removed
+  std::vector<std::unordered_map<std::uint32_t, RowId>> added_after;  // by capture, of an operation (Retiming::added)
   // By capture and host step: the rows at whose end its call is made, and has returned (the same where none blocks).
   std::vector<std::vector<std::pair<RowId, RowId>>> rows_of_step;
   std::vector<Nanoseconds> origin;  // by capture: its own time that the program's zero stands for

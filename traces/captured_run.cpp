@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/core/errors.hpp"
+#include "traces/collective_checks.hpp"
 
 namespace warploom {
 
@@ -26,6 +27,38 @@ void refuse_repeated_ranks(const std::vector<Capture>& captures) {
   }
 }
 
+// "rank 0 holds 3 to 5, rank 1 holds 4 to 6", by the numbers of ProfilerStep; empty where all hold the same.
+std::string different_steps(const std::vector<Capture>& captures) {
+  std::map<std::vector<std::int64_t>, std::vector<std::string>> ranks_by_steps;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    std::vector<std::int64_t> numbers;
+    for (const auto& [step, number] : captured_steps(captures[i])) {
+      if (number >= 0) numbers.push_back(number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    if (numbers.empty()) continue;
+    ranks_by_steps[numbers].push_back(std::to_string(known_rank(captures[i]).value_or(static_cast<std::int64_t>(i))));
+  }
+  if (ranks_by_steps.size() < 2) return {};
+  constexpr std::size_t most_parts = 8;
+  std::vector<std::string> parts;
+  for (auto& [numbers, ranks] : ranks_by_steps) {
+    if (parts.size() == most_parts) {
+      parts.emplace_back("and others");
+      break;
+    }
+    const bool is_one = ranks.size() == 1;
+    if (ranks.size() > most_parts) {
+      ranks.resize(most_parts);
+      ranks.emplace_back("...");
+    }
+    parts.push_back(fmt::format("rank{} {} {} {}", is_one ? "" : "s", fmt::join(ranks, ", "), is_one ? "holds" : "hold",
+                                numbers.size() == 1 ? fmt::format("step {}", numbers.front())
+                                                    : fmt::format("steps {} to {}", numbers.front(), numbers.back())));
+  }
+  return fmt::format("ranks from different steps: {}", fmt::join(parts, "; "));
+}
+
 Nanoseconds arrival(const CapturedRun& run, const CollectiveMember& member) {
   return run.captures[member.capture].device_ops[member.op].start - run.matching.clock_offset[member.capture];
 }
@@ -41,9 +74,9 @@ CapturedRun understand(ReadTraces read, const InferenceOptions& inference) {
   CapturedRun run;
   run.captures = std::move(read.captures);
   run.skipped = std::move(read.skipped);
+  check_ranks(run.captures);
   refuse_repeated_ranks(run.captures);
   for (const auto& capture : run.captures) {
-    run.repairs.add(capture.repairs);
     run.graphs.push_back(find_dependencies(capture, inference));
     const auto& counts = run.graphs.back().counts;
     run.edges.recorded += counts.recorded;
@@ -53,6 +86,8 @@ CapturedRun understand(ReadTraces read, const InferenceOptions& inference) {
     run.edges.timed_gaps += counts.timed_gaps;
   }
   run.matching = match_collectives(run.captures);
+  check_collectives(run.captures, run.matching);
+  for (const auto& capture : run.captures) run.repairs.add(capture.repairs);
   run.captured = make_program(run.captures, run.graphs, run.matching);
   run.timeline = play_as_captured(run.captured.program);
   run.self = compare_with_capture(run.captures, run.captured, run.timeline);
@@ -74,6 +109,7 @@ std::vector<std::string> doubts(const CapturedRun& run) {
         fmt::format("half of all operations begin more than {:.1f} ms from where they did: dependencies are missing",
                     static_cast<double>(start_error) / 1e6));
   }
+  if (const std::string steps = different_steps(run.captures); !steps.empty()) sentences.push_back(steps);
   std::int64_t incomplete = 0;
   for (const auto& collective : run.matching.collectives) incomplete += collective.is_complete ? 0 : 1;
   if (incomplete > 0) {

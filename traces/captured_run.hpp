@@ -26,7 +26,8 @@ struct CapturedRun {
 };
 
 // Why predictions from this run are rough, in sentences; empty: nothing speaks against them. A span that is off by more
-// than 2%, starts by more than 1 ms in the median, collectives whose peers were not captured.
+// than 2%, starts by more than 1 ms in the median, ranks that hold different steps, collectives whose peers were not
+// captured.
 std::vector<std::string> doubts(const CapturedRun& run);
 
 // Which rank kept the others waiting.

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "sim/core/text.hpp"
+#include "traces/launch_queue.hpp"
 
 namespace warploom {
 
@@ -36,7 +37,11 @@ bool may_block(const Capture& capture, const HostCall& call) {
 class StepFinder {
  public:
   StepFinder(const Capture& capture, const LaunchOrder& order, CaptureGraph& graph)
-      : capture_(capture), order_(order), graph_(graph), near_(tolerance(capture)) {
+      : capture_(capture),
+        order_(order),
+        graph_(graph),
+        near_(tolerance(capture)),
+        full_queues_(find_full_queues(capture, graph.before)) {
     for (std::uint32_t i = 0; i < capture.syncs.size(); ++i) {
       if (capture.syncs[i].kind != SyncKind::stream_wait) sync_of_.emplace(capture.syncs[i].correlation, i);
     }
@@ -120,6 +125,11 @@ class StepFinder {
       wait_for(own.front());
       return block(step, capture_.device_ops[own.front()].end());
     }
+    if (const auto full = full_queues_.find(index); full != full_queues_.end()) {
+      wait_for(full->second);
+      ++graph_.counts.inferred;
+      return block(step, capture_.device_ops[full->second].end());
+    }
     if (!may_block(capture_, call)) return;
     if (const auto sync = sync_of_.find(call.correlation); call.correlation != 0 && sync != sync_of_.end()) {
       if (recorded_wait(capture_.syncs[sync->second], call, step)) return;
@@ -183,6 +193,7 @@ class StepFinder {
   const LaunchOrder& order_;
   CaptureGraph& graph_;
   Nanoseconds near_;
+  std::unordered_map<std::uint32_t, std::uint32_t> full_queues_;  // launch calls that waited for a place
   std::unordered_map<std::uint64_t, std::uint32_t> sync_of_;
   mutable Nanoseconds origin_ = nothing_yet;
 };

@@ -14,6 +14,15 @@ namespace {
 
 constexpr std::int64_t largest_group = 1 << 22;  // a size beyond it is not believed
 
+// Numbers below zero and those that are none stay apart from what is not recorded.
+std::int64_t elements_of(const KinetoEvent& event, KinetoArg key) {
+  constexpr std::int64_t not_recorded = -1;
+  constexpr std::int64_t no_such_number = -2;
+  if (event[key].empty()) return not_recorded;
+  const std::int64_t elements = event.integer(key).value_or(no_such_number);
+  return elements == not_recorded ? no_such_number : elements;
+}
+
 bool is_same(const ProcessGroup& a, const ProcessGroup& b) {
   return std::tie(a.name, a.description, a.size, a.ranks) == std::tie(b.name, b.description, b.size, b.ranks);
 }
@@ -74,8 +83,8 @@ std::uint32_t KinetoGroups::collective_of(const KinetoEvent& event) {
   CollectiveRecord record;
   record.name = capture_.texts.add(name);
   record.type = text(KinetoArg::element_type);
-  record.in_elements = event.integer(KinetoArg::in_elements).value_or(-1);
-  record.out_elements = event.integer(KinetoArg::out_elements).value_or(-1);
+  record.in_elements = elements_of(event, KinetoArg::in_elements);
+  record.out_elements = elements_of(event, KinetoArg::out_elements);
   record.group = group_of(event);
   record.source = event.integer(KinetoArg::source).value_or(-1);
   record.target = event.integer(KinetoArg::target).value_or(-1);

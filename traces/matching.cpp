@@ -41,6 +41,7 @@ bool synchronises(const std::string& name) {
 struct Member {
   std::uint32_t capture = 0;
   std::vector<std::uint32_t> ops;
+  std::size_t agreed = std::numeric_limits<std::size_t>::max();  // operations before the members called different ones
 };
 struct GroupOps {
   std::string text;       // for messages
@@ -149,9 +150,14 @@ class Matcher {
     }
     for (const auto& [key, group] : groups_) {
       for (const auto& member : group.members) {
-        for (const std::uint32_t op : member.ops) {
+        for (std::size_t i = 0; i < member.ops.size(); ++i) {
+          const std::uint32_t op = member.ops[i];
           if (result_.of_op[member.capture][op] != nothing) continue;
-          result_.collectives.push_back({{{member.capture, op}}, transfer_of(captures_[member.capture], op)});
+          MatchedCollective& alone = result_.collectives.emplace_back();
+          alone.members = {{member.capture, op}};
+          alone.transfer = transfer_of(captures_[member.capture], op);
+          alone.is_left_over = group.members.size() > 1;
+          alone.is_doubtful = i >= member.agreed;
         }
       }
     }
@@ -185,7 +191,7 @@ class Matcher {
     }
   }
 
-  bool can_match(const GroupOps& group, const std::vector<std::size_t>& place) {
+  bool can_match(GroupOps& group, const std::vector<std::size_t>& place) {
     std::string name;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
@@ -200,6 +206,7 @@ class Matcher {
       if (own == name) continue;
       note(fmt::format("group `{}`, operation {}: {} calls `{}`, {} calls `{}`", group.text, place[i],
                        name_of(group.members[0].capture), name, name_of(member.capture), own));
+      for (std::size_t k = 0; k < group.members.size(); ++k) group.members[k].agreed = place[k];
       return false;
     }
     if (ended > 0 && ended < group.members.size()) {

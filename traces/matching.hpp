@@ -26,6 +26,9 @@ struct MatchedCollective {
   Nanoseconds transfer = 0;   // the least duration
   bool is_complete = false;   // every rank of its group is among the captures
   bool synchronises = false;  // all end together: all-reduce, all-gather, reduce-scatter, all-to-all, barrier
+  bool is_left_over = false;  // alone, although other members of its group are captured
+  // What was recorded of it is impossible or its members contradict each other: only its time is believed.
+  bool is_doubtful = false;
 };
 
 struct Matching {

@@ -64,7 +64,7 @@ Nanoseconds exposed_communication(const Capture& capture, std::span<const RowId>
   std::vector<Interval> communication;
   for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
-    if (!is_work(op) || work_kind(op) == WorkKind::memory) continue;
+    if (!is_work(op) || work_kind(op) == WorkKind::memory || row_of_op[i] == none) continue;
     const Interval one{nanoseconds(timeline.ready[row_of_op[i]]), nanoseconds(timeline.end[row_of_op[i]])};
     (work_kind(op) == WorkKind::communication ? communication : compute).push_back(one);
   }

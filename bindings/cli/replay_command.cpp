@@ -145,8 +145,10 @@ void add_replay(CLI::App& root, Action& action) {
       command, "--step", [arguments](std::int64_t value) { arguments->traces.step = value; },
       "only what this captured step (ProfilerStep#N) launched; default: all");
   command
-      ->add_option("--what-if", arguments->question.what_if,
-                   "a YAML file of edits: kernels scaled, fused, removed or added, hosts, stragglers, replicas")
+      ->add_option(
+          "--what-if", arguments->question.what_if,
+          "a YAML file of edits: kernels scaled, fused, removed or added, hosts, stragglers, replicas, collectives, "
+          "clock")
       ->type_name(file_label);
   add_overrides(command, arguments->question.overrides, "device.memory.bandwidth=4TB/s");
   command

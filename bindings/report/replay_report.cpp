@@ -84,10 +84,11 @@ std::string kernels_in_words(const ReplayPrediction& prediction) {
   return text;
 }
 
-std::string speed_up_in_words(double speed_up) {
-  if (std::abs(speed_up - 1) < 0.005) return "as fast as captured";
-  return speed_up >= 1 ? fmt::format("{:.3g} times as fast", speed_up)
-                       : fmt::format("{:.3g} times as long", 1 / speed_up);
+std::string speed_up_in_words(const std::optional<double>& speed_up) {
+  if (!speed_up) return "nothing is left to do";
+  if (std::abs(*speed_up - 1) < 0.005) return "as fast as captured";
+  return *speed_up >= 1 ? fmt::format("{:.3g} times as fast", *speed_up)
+                        : fmt::format("{:.3g} times as long", 1 / *speed_up);
 }
 
 // Why faster devices do not help, where they do not.
@@ -104,7 +105,7 @@ std::string verdict_in_words(const ReplayPrediction& prediction) {
   const double host = prediction.report.seconds[static_cast<std::size_t>(Cause::host)];
   if (measured == 0 || predicted == 0 || total <= 0 || host < 0.5 * total) return {};
   const double kernels = static_cast<double>(measured) / static_cast<double>(predicted);
-  if (kernels < 1.1 || prediction.speed_up() > 0.5 * (1 + kernels)) return {};
+  if (kernels < 1.1 || prediction.speed_up().value_or(kernels) > 0.5 * (1 + kernels)) return {};
   return fmt::format(
       "  kernels take {:.3g} times less, but the hosts set the pace ({} of the time); see what `host: {{graphs: "
       "true}}` does in a --what-if file\n",
@@ -147,7 +148,7 @@ Json prediction_json(const ReplayPrediction& prediction) {
   Nanoseconds longest = 0;
   for (const auto& rank : prediction.ranks) longest = std::max(longest, rank.predicted);
   json["span_us"] = microseconds(longest);
-  json["speed_up"] = prediction.speed_up();
+  json["speed_up"] = prediction.speed_up() ? Json(*prediction.speed_up()) : Json(nullptr);
   json["error_band"]["low_us"] = static_cast<double>(longest) / 1e3 * std::max(0.0, 1 - prediction.relative_error);
   json["error_band"]["high_us"] = static_cast<double>(longest) / 1e3 * (1 + prediction.relative_error);
   json["error_band"]["of"] = prediction.error_of;

@@ -127,7 +127,8 @@ double ForwardModel::seconds_around() const {
   const double gap = device_.launch.graph.seconds();
   double seconds = 0;
   if (tiling_.parts > 1)
-    seconds += decode_.combine.seconds() + decode_.combine_part.value() * tiling_.parts / device_.clock.max.value();
+    seconds +=
+        decode_.combine.seconds() + decode_.combine_part.value() * tiling_.parts / device_.clock.highest().value();
   if (!shape_.serving) return seconds;
   seconds += constants_.scheduling.seconds();
   StreamingWork write;

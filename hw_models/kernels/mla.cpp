@@ -225,7 +225,7 @@ class Mla final : public KernelFamily {
     if (shape.heads <= latent.few_heads) {
       const std::int64_t again = (shape.heads + latent.few_heads_tile - 1) / latent.few_heads_tile - 1;
       const Bytes read = bytes_of({shape.batch, shape.kv_length, shape.latent + shape.rope}, stored) * again;
-      sum.add_traffic(read, false, read / device.l2_bandwidth_at(device.clock.max));
+      sum.add_traffic(read, false, read / device.l2_bandwidth_at(device.clock.highest()));
     }
     if (shape.serving) {
       const Bytes queries =

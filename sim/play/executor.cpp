@@ -26,6 +26,13 @@ bool is_launched(OperationKind kind) {
   return kind != OperationKind::host && kind != OperationKind::marker && kind != OperationKind::think;
 }
 
+// At the same rates it takes so many times as long.
+Bundle stretched(Bundle bundle, double by) {
+  bundle.bytes_per_flow = bundle.bytes_per_flow * by;
+  bundle.first = bundle.first * by;
+  return bundle;
+}
+
 // Lists of rows by a key (CSR), in row order.
 class RowLists {
  public:
@@ -100,6 +107,7 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   struct CallRun {
     MeetingId meeting = 0;
     const Plan* plan = nullptr;
+    double stretch = 1;  // of the plan
     std::size_t step = 0;
     std::uint32_t open_bundles = 0;
     std::vector<BundleId> bundles;                  // of this step; `none` once ended
@@ -398,6 +406,7 @@ void Executor::start_call(MeetingId meeting) {
   auto& run = runs_[id];
   run.meeting = meeting;
   run.plan = &timeline_.plans[program_.meetings[meeting].call];
+  run.stretch = program_.meetings[meeting].stretch;
   run.step = 0;
   run.open_bundles = 0;
   run.bundles.clear();
@@ -431,13 +440,15 @@ void Executor::next_step(std::uint32_t id) {
     const bool latency_passed = run.open_bundles == none;
     if (!latency_passed && step.latency > Time::zero()) {
       run.open_bundles = none;
-      return schedule(engine_.now() + step.latency, Event::next_step, id);
+      const Time latency = run.stretch == 1 ? step.latency : step.latency * run.stretch;
+      return schedule(engine_.now() + latency, Event::next_step, id);
     }
     run.bundles.clear();
     run.open_bundles = static_cast<std::uint32_t>(step.bundles.size());
     for (const auto& bundle : step.bundles) {
       const std::uint64_t place = run.bundles.size();
-      run.bundles.push_back(fabric_->start(bundle, place << 32 | id));
+      run.bundles.push_back(
+          fabric_->start(run.stretch == 1 ? bundle : stretched(bundle, run.stretch), place << 32 | id));
     }
     if (run.open_bundles > 0) return apply_limits(id);
     ++run.step;

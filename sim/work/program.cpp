@@ -52,9 +52,10 @@ CallId Program::add_call(const Call& call) {
   return alike.emplace_back(append(calls, call));
 }
 
-MeetingId Program::add_meeting(CallId call, std::uint32_t parties) {
+MeetingId Program::add_meeting(CallId call, std::uint32_t parties, double stretch) {
   WARPLOOM_CHECK(call < calls.size() && parties > 0, "a meeting of nobody");
-  return append(meetings, Meeting{call, parties});
+  WARPLOOM_CHECK(stretch > 0, "a call that takes {} times its plan", stretch);
+  return append(meetings, Meeting{call, parties, Time::zero(), stretch});
 }
 
 MeetingId Program::add_recorded_meeting(Time time, std::uint32_t parties) {

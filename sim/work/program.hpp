@@ -114,8 +114,9 @@ class Program {
   KernelId add_kernel(const Kernel& kernel);  // same kernel, same id
   GroupId add_group(Group group);
   CallId add_call(const Call& call);  // same call, same id
-  // A place where `parties` rows meet to perform `call`; it begins when the last is ready.
-  MeetingId add_meeting(CallId call, std::uint32_t parties);
+  // A place where `parties` rows meet to perform `call`; it begins when the last is ready. `stretch`: how many times as
+  // long as planned it takes on an idle network, above 0 (a measured one that is known to be slower than its plan).
+  MeetingId add_meeting(CallId call, std::uint32_t parties, double stretch = 1);
   // One that takes as long as was recorded, whatever the network is.
   MeetingId add_recorded_meeting(Time duration, std::uint32_t parties);
   // `lags`: empty, or for each of `depends_on` how long after its end the row may begin at the earliest.
@@ -163,6 +164,7 @@ class Program {
     CallId call = 0;  // `none`: recorded
     std::uint32_t parties = 1;
     Time duration = Time::zero();  // recorded ones
+    double stretch = 1;            // of the plan's latencies and bytes
   };
   std::vector<Role> roles;
   std::vector<Stream> streams;

@@ -36,6 +36,12 @@ void play_changed(const CapturedRun& run) {
     auto& durations = changed.durations.emplace_back();
     for (const auto& op : capture.device_ops) durations.push_back(op.duration / 2);
     changed.follows.emplace_back(capture.device_ops.size(), capture.device_ops.size() % 2 == 0);
+    auto& removed = changed.removed.emplace_back();
+    auto& added = changed.added.emplace_back();
+    for (std::uint32_t op = 0; op < capture.device_ops.size(); ++op) {
+      removed.push_back(op % 3 == 0);
+      if (op % 4 == 0) added.emplace(op, 1000);
+    }
   }
   changed.think_scale = 0.5;
   changed.is_serial = true;

@@ -22,6 +22,7 @@ std::vector<KernelChange> kernel_changes(const CapturedRun& run, const CapturedP
                                          const Timeline& timeline) {
   std::vector<KernelChange> changes;
   std::unordered_map<std::string_view, std::size_t> places;
+  KernelChange added{"(added)"};
   for (std::size_t i = 0; i < run.captures.size(); ++i) {
     const auto& capture = run.captures[i];
     std::vector<std::size_t> place_of(capture.texts.size(), nothing);
@@ -39,7 +40,12 @@ std::vector<KernelChange> kernel_changes(const CapturedRun& run, const CapturedP
       change.measured += matched == nothing ? op.duration : run.matching.collectives[matched].transfer;
       change.predicted += taken(timeline, captured.row_of_op[i][k]);
     }
+    for (const auto& [op, row] : captured.added_after[i]) {
+      added.count += 1;
+      added.predicted += taken(timeline, row);
+    }
   }
+  if (added.count > 0) changes.push_back(added);
   std::ranges::stable_sort(changes, std::greater{},
                            [](const KernelChange& one) { return std::max(one.measured, one.predicted); });
   return changes;

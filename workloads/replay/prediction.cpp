@@ -8,9 +8,10 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <memory>
+#include <set>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/text.hpp"
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
 #include "traces/recorded_time.hpp"
@@ -78,14 +79,17 @@ FoundCluster load_cluster(const std::string& name, std::int64_t devices, const s
   return found;
 }
 
-// The device of the captures, by the name that the driver gives it.
-std::string captured_device(const CapturedRun& run) {
-  for (const auto& capture : run.captures) {
-    for (const auto& device : capture.devices) {
-      if (!device.name.empty()) return device.name;
-    }
+// The device that did a capture's work, by the name that the driver gives it.
+std::string captured_device(const Capture& capture) {
+  const CapturedDevice* found = nullptr;
+  for (const auto& device : capture.devices) {
+    if (device.name.empty()) continue;
+    const bool works =
+        !capture.device_ops.empty() && capture.streams[capture.device_ops.front().stream].device == device.id;
+    if (found == nullptr || works) found = &device;
+    if (works) break;
   }
-  return {};
+  return found == nullptr ? std::string() : found->name;
 }
 
 std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) {
@@ -111,15 +115,25 @@ std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) 
   return devices;
 }
 
+// An operation, with what was added after it; nothing where it was removed.
+std::optional<Interval> predicted_interval(const ReplayPrediction& prediction, std::size_t capture, std::size_t op) {
+  const RowId row = prediction.captured.row_of_op[capture][op];
+  if (row == none) return std::nullopt;
+  const auto& added = prediction.captured.added_after[capture];
+  const auto after = added.find(static_cast<std::uint32_t>(op));
+  return Interval{nanoseconds(prediction.timeline.ready[row]),
+                  nanoseconds(prediction.timeline.end[after == added.end() ? row : after->second])};
+}
+
 // First start to last end of work.
 Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture) {
   Interval span;
   bool any = false;
   for (std::size_t i = 0; i < run.captures[capture].device_ops.size(); ++i) {
-    const auto& op = run.captures[capture].device_ops[i];
-    if (!is_work(op)) continue;
-    const RowId row = prediction.captured.row_of_op[capture][i];
-    const Interval one{nanoseconds(prediction.timeline.ready[row]), nanoseconds(prediction.timeline.end[row])};
+    if (!is_work(run.captures[capture].device_ops[i])) continue;
+    const auto played = predicted_interval(prediction, capture, i);
+    if (!played) continue;
+    const Interval one = *played;
     span = any ? Interval{std::min(span.begin, one.begin), std::max(span.end, one.end)} : one;
     any = true;
   }
@@ -186,10 +200,10 @@ void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
       if (after == steps.begin()) continue;
       const auto& [step, number] = *std::prev(after);
       if (at >= step.start + step.duration) continue;
-      const RowId row = prediction.captured.row_of_op[i][k];
+      const auto played = predicted_interval(prediction, i, k);
+      if (!played) continue;
       const Nanoseconds origin = run.captured.origin[i];
-      spans[number].take({op.start - origin, op.end() - origin},
-                         {nanoseconds(prediction.timeline.ready[row]), nanoseconds(prediction.timeline.end[row])});
+      spans[number].take({op.start - origin, op.end() - origin}, *played);
     }
   }
   for (const auto& [number, one] : spans) {
@@ -265,31 +279,50 @@ void estimate_error(const CapturedRun& run, const std::string& source, const Lib
 }
 
 struct FoundSource {
-  std::string cluster;      // empty: nothing is known of its network
-  std::string device_name;  // of the library, else as the driver calls it
-  std::optional<DeviceSpec> device;
+  std::string cluster;                             // empty: nothing is known of its network
+  std::vector<std::string> device_names;           // by capture: of the library, else as the driver calls it
+  std::map<std::string, DeviceSpec> descriptions;  // of those that are known
   std::optional<FoundNetwork> network;
+
+  std::vector<std::string> distinct_names() const {
+    const std::set<std::string> names(device_names.begin(), device_names.end());
+    return {names.begin(), names.end()};
+  }
+  ReplaySource known() const {
+    ReplaySource source;
+    for (const auto& name : device_names) {
+      const auto place = descriptions.find(name);
+      source.devices.push_back(place == descriptions.end() ? nullptr : &place->second);
+    }
+    source.network = network ? &network->network : nullptr;
+    return source;
+  }
 };
 
-// Where it was captured: a cluster that is named, else the node of the device's name.
+// Where it was captured: a cluster that is named, else the node of the device's name. How captures of several devices
+// are connected is not known.
 FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, std::int64_t devices,
                         const Library& library) {
   FoundSource source;
-  source.device_name = captured_device(run);
   if (!question.source.empty()) {
     source.cluster = node_path(question.source, library);
     source.network = load_network(source.cluster, devices, {}, library);
-    source.device = source.network->device;
-    source.device_name = device_name(source.network->device, library);
+    const std::string name = device_name(source.network->device, library);
+    source.device_names.assign(run.captures.size(), name);
+    source.descriptions.emplace(name, source.network->device);
     return source;
   }
   const DeviceLookup lookup(library);
-  const auto device = lookup.canonical_name(source.device_name);
-  if (!device) return source;
-  source.device_name = *device;
-  source.device = lookup.find(*device).spec;
+  for (const auto& capture : run.captures) {
+    const std::string name = captured_device(capture);
+    const auto known = lookup.canonical_name(name);
+    source.device_names.push_back(known.value_or(name));
+    if (known) source.descriptions.try_emplace(*known, lookup.find(*known).spec);
+  }
+  const auto names = source.distinct_names();
+  if (names.size() != 1 || source.descriptions.empty()) return source;
   const ClusterLookup clusters(library);
-  const std::string* cluster = clusters.find(*device);
+  const std::string* cluster = clusters.find(names.front());
   if (cluster == nullptr) return source;
   source.cluster = *cluster;
   try {
@@ -300,49 +333,100 @@ FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, 
   return source;
 }
 
+[[noreturn]] void refuse_unknown_source(const FoundSource& source) {
+  const auto names = source.distinct_names();
+  std::string problem;
+  if (names.size() > 1) {
+    problem = fmt::format("captured on several devices ({}): how they were connected is not known", join(names));
+  } else if (names.front().empty()) {
+    problem = "the traces name no device: nothing is known of where they were captured";
+  } else if (source.descriptions.empty()) {
+    problem = fmt::format("{} is no device of the library: nothing is known of where the trace was captured",
+                          warploom::quoted(names.front()));
+  } else {
+    problem = fmt::format("no cluster of the library is made of {}: nothing is known of where the trace was captured",
+                          warploom::quoted(names.front()));
+  }
+  throw UserError(problem, "name a cluster: `--source CLUSTER`, or `--on CLUSTER`");
+}
+
+// With what the what-if changes of it; what the command line says comes last.
+FoundCluster load_target(const std::string& name, std::int64_t devices, const ReplayQuestion& question,
+                         const WhatIf& what_if, const Library& library) {
+  std::vector<std::string> overrides = overrides_of(what_if);
+  overrides.insert(overrides.end(), question.overrides.begin(), question.overrides.end());
+  try {
+    return load_cluster(name, devices, overrides, library);
+  } catch (const ConfigError& error) {
+    throw placed(error, what_if);
+  }
+}
+
+// What a device cannot do is said before anything is played, and where it was asked for.
+void require_plans(const Retimed& retimed, const Machine& target, const WhatIf& what_if) {
+  if (what_if.collective.empty()) return;
+  std::set<std::pair<CollectiveKind, GroupId>> seen;
+  for (const auto& planned : retimed.retiming.collectives) {
+    if (!planned || !seen.emplace(planned->call.kind, planned->call.group).second) continue;
+    try {
+      target.planner->plan(planned->call, retimed.retiming.groups[planned->call.group]);
+    } catch (const UserError& error) {
+      std::string path = "collective";
+      for (std::size_t i = 0; i < what_if.collective.size(); ++i) {
+        const auto& kind = what_if.collective[i].kind;
+        if (kind.empty() || kind == name(planned->call.kind)) path = fmt::format("collective[{}]", i);
+      }
+      Diagnostics diagnostics;
+      diagnostics.error(place_of(what_if.written, path), path, error.message(), error.hint());
+      diagnostics.throw_if_any();
+    }
+  }
+}
+
+// "2 captures on h100_sxm, 1 on a100_sxm"
+std::string devices_in_words(const FoundSource& source) {
+  std::vector<std::string> parts;
+  for (const auto& name : source.distinct_names()) {
+    const auto captures = std::count(source.device_names.begin(), source.device_names.end(), name);
+    parts.push_back(fmt::format("{} capture{} on {}", captures, captures == 1 ? "" : "s",
+                                name.empty() ? "a device without a name" : name));
+  }
+  return join(parts);
+}
+
 // Durations and calls for the target; the machine that plays them.
 Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question, const FoundSource& source,
                           std::int64_t devices, const WhatIf& what_if, const Library& library,
                           ReplayPrediction& prediction) {
   const std::string name = question.on.empty() ? source.cluster : question.on;
-  if (name.empty()) {
-    throw UserError(fmt::format("{} is no device of the library: nothing is known of where the trace was captured",
-                                warploom::quoted(source.device_name)),
-                    "name a cluster: `--source CLUSTER`, or `--on CLUSTER`");
-  }
+  if (name.empty()) refuse_unknown_source(source);
   const std::int64_t times = what_if.data_parallel ? what_if.data_parallel->times : 1;
-  const FoundCluster target = load_cluster(name, devices * times, question.overrides, library);
+  const FoundCluster target = load_target(name, devices * times, question, what_if, library);
   prediction.target = target.name;
   prediction.target_device = target.device_name;
-  const ReplaySource known{source.device, source.network ? &source.network->network : nullptr};
-  prediction.retimed = retime(run, known, {target.device, devices, question.ranks > 1});
+  prediction.retimed = retime(run, source.known(), {target.device, devices, question.ranks > 1});
   prediction.retimed.retiming.devices = devices;
   prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
+  require_plans(prediction.retimed, target.cluster.machine, what_if);
   auto& notes = prediction.retimed.notes;
+  if (source.distinct_names().size() > 1) {
+    notes.insert(notes.begin(),
+                 fmt::format("captured on several devices ({}): each rank is retimed from its own, and how they were "
+                             "connected is not known",
+                             devices_in_words(source)));
+  }
   notes.insert(notes.begin(), target.cluster.assumptions.begin(), target.cluster.assumptions.end());
   return target.cluster.machine;
 }
 
 // The same hardware: every duration is the capture's own.
-void keep_as_captured(const CapturedRun& run, const FoundSource& source, ReplayPrediction& prediction,
-                      Machine& machine) {
+Machine keep_as_captured(ReplayPrediction& prediction) {
   prediction.target = "the captured hardware";
-  prediction.target_device = source.device_name;
+  prediction.target_device = prediction.source;
+  Machine machine;
   machine.name = prediction.target;
   machine.device_classes.emplace_back();
-  for (const auto& capture : run.captures) {
-    for (const auto& op : capture.device_ops) {
-      if (!is_work(op) || op.op_class == OpClass::communication) continue;
-      auto& sums = prediction.retimed.classes[static_cast<std::size_t>(op.op_class)];
-      ++sums.count[static_cast<std::size_t>(Basis::kept)];
-      sums.measured[static_cast<std::size_t>(Basis::kept)] += op.duration;
-    }
-  }
-  auto& sums = prediction.retimed.classes[static_cast<std::size_t>(OpClass::communication)];
-  for (const auto& collective : run.matching.collectives) {
-    ++sums.count[static_cast<std::size_t>(Basis::kept)];
-    sums.measured[static_cast<std::size_t>(Basis::kept)] += collective.transfer;
-  }
+  return machine;
 }
 
 void identify(ReplayPrediction& prediction) {
@@ -356,14 +440,15 @@ void identify(ReplayPrediction& prediction) {
 
 }  // namespace
 
-double ReplayPrediction::speed_up() const {
+std::optional<double> ReplayPrediction::speed_up() const {
   Nanoseconds before = 0;
   Nanoseconds after = 0;
   for (const auto& rank : ranks) {
     before = std::max(before, rank.unchanged);
     after = std::max(after, rank.predicted);
   }
-  return after > 0 ? static_cast<double>(before) / static_cast<double>(after) : 1.0;
+  if (after <= 0) return std::nullopt;
+  return static_cast<double>(before) / static_cast<double>(after);
 }
 
 void require_device_work(const CapturedRun& run) {
@@ -374,20 +459,18 @@ void require_device_work(const CapturedRun& run) {
 
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {
   require_device_work(run);
-  const WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
-  const bool elsewhere =
-      !question.on.empty() || !question.overrides.empty() || question.ranks > 0 || what_if.data_parallel.has_value();
+  WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
+  if (what_if.data_parallel && what_if.data_parallel->times == 1) what_if.data_parallel.reset();
+  const bool elsewhere = !question.on.empty() || !question.overrides.empty() || question.ranks > 0 ||
+                         what_if.data_parallel || !overrides_of(what_if).empty();
   const std::int64_t devices = devices_of(run, question);
   const FoundSource source = find_source(run, question, devices, library);
   ReplayPrediction prediction;
-  prediction.source = source.device_name;
-  Machine machine;
-  if (elsewhere) {
-    machine = retime_for_target(run, question, source, devices, what_if, library, prediction);
-  } else {
-    keep_as_captured(run, source, prediction, machine);
-  }
+  prediction.source = join(source.distinct_names(), " and ");
+  const Machine machine = elsewhere ? retime_for_target(run, question, source, devices, what_if, library, prediction)
+                                    : keep_as_captured(prediction);
   apply(what_if, run, prediction.retimed.retiming);
+  sum_classes(run, prediction.retimed);
   prediction.captured = make_program(run.captures, run.graphs, run.matching, prediction.retimed.retiming);
   PlayOptions options;
   options.progress = question.progress;

@@ -42,7 +42,7 @@ struct PredictedStep {
 };
 
 struct ReplayPrediction {
-  std::string source;  // the device's name in the library, or as captured
+  std::string source;  // the devices' names in the library, or as captured
   std::string target;  // the cluster's name
   std::string target_device;
   Retimed retimed;
@@ -52,8 +52,8 @@ struct ReplayPrediction {
   std::vector<PredictedRank> ranks;
   std::vector<PredictedStep> steps;
   std::vector<KernelChange> kernels;
-  // predicted / measured of the longest rank.
-  double speed_up() const;
+  // Unchanged / predicted of the longest rank; none where nothing is left to do.
+  std::optional<double> speed_up() const;
   // The run's time lies within with about 80% probability, as far as the classes' measured errors tell.
   double relative_error = 0;
   std::string error_of;
@@ -62,7 +62,8 @@ struct ReplayPrediction {
 // Throws UserError where no device did anything: there is nothing to play.
 void require_device_work(const CapturedRun& run);
 
-// Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured.
+// Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured, and for a
+// what-if that fits nothing or needs hardware that is not known.
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question,
                                 const Library& library = Library::from_environment());
 

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "hw_models/analytic_timer.hpp"
+#include "hw_models/detailed_cache.hpp"
 #include "network/collective_estimate.hpp"
 #include "sim/core/errors.hpp"
 #include "traces/metrics.hpp"
@@ -47,13 +48,17 @@ struct Answer {
   Nanoseconds time = 0;  // of modelled
 };
 
+// From one device to another.
 class KernelRetiming {
  public:
-  KernelRetiming(const std::optional<DeviceSpec>& source, const DeviceSpec& target) : target_(target) {
-    if (source) source_.emplace(*source);
+  KernelRetiming(const DeviceSpec* source, const DeviceSpec& target) : target_(target) {
+    if (source == nullptr) return;
+    source_.emplace(*source);
+    is_same_ = device_numbers(*source) == device_numbers(target);
   }
 
   Answer of(const Capture& capture, std::uint32_t index, const DeviceOpDetail* detail) {
+    if (is_same_) return {};
     const auto& op = capture.device_ops[index];
     if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) return of_memory(capture, op);
     if (const auto kernel = kernel_of(capture, op, detail)) {
@@ -136,6 +141,7 @@ class KernelRetiming {
 
   std::optional<OwnTime> source_;
   OwnTime target_;
+  bool is_same_ = false;  // all is as it was measured
   std::map<std::tuple<const Capture*, TextId, TextId, TextId, TextId, OpClass>, std::optional<Kernel>> kernels_;
   std::map<std::tuple<OpClass, DataType, std::int64_t>, std::optional<double>> ratios_;
 };
@@ -148,12 +154,7 @@ class CollectiveRetiming {
   void run() {
     const auto& collectives = run_.matching.collectives;
     result_.retiming.collectives.resize(collectives.size());
-    for (std::size_t i = 0; i < collectives.size(); ++i) {
-      const Basis basis = plan(i);
-      auto& sums = result_.classes[static_cast<std::size_t>(OpClass::communication)];
-      ++sums.count[static_cast<std::size_t>(basis)];
-      sums.measured[static_cast<std::size_t>(basis)] += collectives[i].transfer;
-    }
+    for (std::size_t i = 0; i < collectives.size(); ++i) result_.collectives.push_back(plan(i));
     if (beyond_ > 0) {
       result_.notes.push_back(fmt::format("{} collectives have ranks beyond the {} that are played: kept as recorded",
                                           beyond_, target_.devices));
@@ -162,11 +163,25 @@ class CollectiveRetiming {
       result_.notes.push_back(
           fmt::format("{} collectives are of ranks in no even distance: kept as recorded", irregular_));
     }
+    if (doubtful_ > 0) {
+      result_.notes.push_back(
+          fmt::format("{} collectives contradict themselves (see the repairs): kept as recorded", doubtful_));
+    }
+    if (far_ > 0) {
+      result_.notes.push_back(
+          fmt::format("{} collectives took less than 1/{} or more than {} times what is planned on the source: planned "
+                      "on the target, not anchored",
+                      far_, most_stretch, most_stretch));
+    }
   }
 
  private:
   Basis plan(std::size_t index) {
     const auto& collective = run_.matching.collectives[index];
+    if (collective.is_doubtful) {
+      ++doubtful_;
+      return Basis::kept;
+    }
     const auto& first = collective.members.front();
     const auto& capture = run_.captures[first.capture];
     auto call = captured_call(capture, capture.device_ops[first.op]);
@@ -194,8 +209,33 @@ class CollectiveRetiming {
     planned.bytes = *call->bytes;
     planned.type = call->type;
     planned.group = group_id(*group);
-    result_.retiming.collectives[index] = PlannedCall{planned};
+    PlannedCall one{planned};
+    // The least duration of all members is a transfer where all end together, and all were captured.
+    const bool is_measured = collective.is_complete && collective.synchronises;
+    if (is_measured || basis == Basis::scaled) {
+      const auto ratio = measured_over_planned(planned, *group, collective.transfer);
+      const bool is_near = ratio && *ratio >= 1 / most_stretch && *ratio <= most_stretch;
+      if (is_near) one.stretch = *ratio;
+      if (is_near && basis == Basis::modelled) basis = Basis::anchored;
+      if (ratio && !is_near) ++far_;
+    }
+    result_.retiming.collectives[index] = one;
     return basis;
+  }
+
+  // How many times as long it took as is planned on the source's idle network; nothing where that is not known.
+  std::optional<double> measured_over_planned(const Call& call, const Group& group, Nanoseconds transfer) {
+    if (source_.network == nullptr) return std::nullopt;
+    const auto [place, is_new] = planned_.try_emplace(std::tuple(call.kind, call.bytes, call.type, call.group));
+    if (is_new) {
+      try {
+        place->second = estimate_chosen(*source_.network, call, group).duration;
+      } catch (const UserError&) {
+        place->second = Time::zero();  // the source's network does not have these ranks, or no way to do it
+      }
+    }
+    if (place->second == Time::zero()) return std::nullopt;
+    return recorded_time(transfer) / place->second;
   }
 
   std::vector<std::int64_t> ranks_of(const MatchedCollective& collective, std::int64_t size) const {
@@ -258,8 +298,13 @@ class CollectiveRetiming {
   const ReplaySource& source_;
   const ReplayTarget& target_;
   Retimed& result_;
+  // So far apart, the plan and the measurement are not of one thing.
+  static constexpr double most_stretch = 4;
   std::int64_t beyond_ = 0;
   std::int64_t irregular_ = 0;
+  std::int64_t doubtful_ = 0;
+  std::int64_t far_ = 0;
+  std::map<std::tuple<CollectiveKind, Bytes, DataType, GroupId>, Time> planned_;  // on the source
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::optional<Bytes>> bytes_;
 };
 
@@ -267,37 +312,67 @@ class CollectiveRetiming {
 
 Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayTarget& target) {
   Retimed result;
-  KernelRetiming kernels(source.device, target.device);
-  for (const auto& capture : run.captures) {
+  std::map<const DeviceSpec*, KernelRetiming> kernels;  // by source
+  bool all_described = true;
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    const auto& capture = run.captures[i];
+    all_described = all_described && source.devices[i] != nullptr;
+    auto& from_source = kernels.try_emplace(source.devices[i], source.devices[i], target.device).first->second;
     std::vector<const DeviceOpDetail*> details(capture.device_ops.size(), nullptr);
     for (const auto& detail : capture.details) details[detail.op] = &detail;
     auto& durations = result.retiming.durations.emplace_back(capture.device_ops.size());
-    for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
-      const auto& op = capture.device_ops[i];
-      durations[i] = op.duration;
+    auto& bases = result.bases.emplace_back(capture.device_ops.size(), Basis::kept);
+    for (std::uint32_t k = 0; k < capture.device_ops.size(); ++k) {
+      const auto& op = capture.device_ops[k];
+      durations[k] = op.duration;
       if (!is_work(op)) continue;
       if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
-        durations[i] = run.matching.collectives[run.matching.of_op[result.retiming.durations.size() - 1][i]].transfer;
+        durations[k] = run.matching.collectives[run.matching.of_op[i][k]].transfer;
         continue;
       }
-      const Answer answer = kernels.of(capture, i, details[i]);
+      const Answer answer = from_source.of(capture, k, details[k]);
+      bases[k] = answer.basis;
       if (answer.basis == Basis::modelled) {
-        durations[i] = answer.time;
+        durations[k] = answer.time;
       } else {
-        durations[i] = static_cast<Nanoseconds>(std::llround(static_cast<double>(op.duration) * answer.ratio));
+        durations[k] = static_cast<Nanoseconds>(std::llround(static_cast<double>(op.duration) * answer.ratio));
       }
-      auto& sums = result.classes[static_cast<std::size_t>(op.op_class)];
-      ++sums.count[static_cast<std::size_t>(answer.basis)];
-      sums.measured[static_cast<std::size_t>(answer.basis)] += op.duration;
-      sums.predicted += durations[i];
     }
   }
   CollectiveRetiming(run, source, target, result).run();
-  if (!source.device) {
+  if (!all_described) {
     result.notes.emplace_back(
         "the capture's device is not described: kernels with shapes are predicted, the others are kept as recorded");
   }
   return result;
+}
+
+void sum_classes(const CapturedRun& run, Retimed& retimed) {
+  const auto& retiming = retimed.retiming;
+  retimed.classes = {};
+  std::vector<bool> is_played(run.matching.collectives.size(), false);
+  for (std::size_t i = 0; i < run.captures.size(); ++i) {
+    for (std::size_t k = 0; k < run.captures[i].device_ops.size(); ++k) {
+      const auto& op = run.captures[i].device_ops[k];
+      if (!is_work(op) || (!retiming.removed.empty() && retiming.removed[i][k])) continue;
+      if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
+        is_played[run.matching.of_op[i][k]] = true;
+        continue;
+      }
+      const auto basis = static_cast<std::size_t>(retimed.bases.empty() ? Basis::kept : retimed.bases[i][k]);
+      auto& sums = retimed.classes[static_cast<std::size_t>(op.op_class)];
+      ++sums.count[basis];
+      sums.measured[basis] += op.duration;
+      sums.predicted += retiming.durations.empty() ? op.duration : retiming.durations[i][k];
+    }
+  }
+  auto& sums = retimed.classes[static_cast<std::size_t>(OpClass::communication)];
+  for (std::size_t i = 0; i < is_played.size(); ++i) {
+    if (!is_played[i]) continue;
+    const auto basis = static_cast<std::size_t>(retimed.collectives.empty() ? Basis::kept : retimed.collectives[i]);
+    ++sums.count[basis];
+    sums.measured[basis] += run.matching.collectives[i].transfer;
+  }
 }
 
 }  // namespace warploom

@@ -2,13 +2,14 @@
 // How long every operation of a captured run takes on other hardware.
 //
 //   anchored  its shapes are recorded: measured x predicted(target) / predicted(source), so that what the model does
-//   not
-//             know of the kernel cancels;
+//             not know of the kernel cancels; communication with recorded bytes whose members were all captured: its
+//             measured transfer x planned(target) / planned(source), moved on the target's network;
 //   modelled  its shapes are recorded and the source is not described: predicted(target);
 //             communication with recorded bytes: planned and moved on the target's network;
 //   scaled    no shapes: as a kernel of its class that takes as long on the source (a square GEMM, causal attention, a
 //             stream); communication without bytes: as one of its kind that takes as long on the source's network;
-//   kept      as recorded: copies to and from the host, what the host does, communication that no model knows.
+//   kept      as recorded: copies to and from the host, what the host does, communication that no model knows, and
+//             kernels where the target's device is the source's.
 #pragma once
 
 #include <array>
@@ -31,9 +32,9 @@ struct RetimedClass {
   Nanoseconds predicted = 0;              // as planned; once it is played, as played
 };
 
-// What is known of where the capture was made.
+// What is known of where the captures were made.
 struct ReplaySource {
-  std::optional<DeviceSpec> device;
+  std::vector<const DeviceSpec*> devices;  // by capture; null: not described
   const Network* network = nullptr;
 };
 
@@ -45,10 +46,15 @@ struct ReplayTarget {
 
 struct Retimed {
   Retiming retiming;
-  std::array<RetimedClass, 7> classes;  // by OpClass
+  std::vector<std::vector<Basis>> bases;  // by capture and operation; empty: all are kept
+  std::vector<Basis> collectives;         // by matched collective; likewise
+  std::array<RetimedClass, 7> classes;    // by OpClass; see `sum_classes`
   std::vector<std::string> notes;
 };
 
 Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayTarget& target);
+
+// What of each class rests on what, of all that is played.
+void sum_classes(const CapturedRun& run, Retimed& retimed);
 
 }  // namespace warploom

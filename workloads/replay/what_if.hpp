@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits of a captured run: what if kernels were faster, fused or gone, the host quicker, a straggler like the others.
+// Edits of a captured run: what if kernels were faster, fused or gone, the host quicker, a straggler like the others,
+// the network or the clock another.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +89,21 @@ struct ReplicasEdit {
   }
 };
 
+struct CollectiveEdit {
+  std::string kind;
+  std::string algorithm;
+  std::string protocol;
+  static auto fields() {
+    return field_list(
+        field("kind", &CollectiveEdit::kind, "`all_reduce`, `all_gather`, ...; default: all").optional(),
+        field("algorithm", &CollectiveEdit::algorithm, "`ring`, `tree`, ..., or wishes such as `^nvls` (NCCL_ALGO)")
+            .optional(),
+        field("protocol", &CollectiveEdit::protocol, "`ll`, `ll128`, `simple`, or wishes such as `^ll` (NCCL_PROTO)")
+            .optional());
+  }
+  static void check(const CollectiveEdit& edit, const ConfigValue& at, Diagnostics& diagnostics);
+};
+
 struct WhatIf {
   std::vector<ScaleEdit> scale;
   std::vector<RemoveEdit> remove;
@@ -97,7 +113,11 @@ struct WhatIf {
   std::vector<std::int64_t> even_out;
   std::optional<HostEdit> host;
   std::optional<ReplicasEdit> data_parallel;
+  std::vector<CollectiveEdit> collective;
+  std::optional<Frequency> clock;
+  std::vector<std::string> set;
   bool overlap = true;
+  ConfigValue written;  // as read, so that mistakes can say where they stand; null: from no file
 
   static auto fields() {
     return field_list(
@@ -105,6 +125,11 @@ struct WhatIf {
         field("remove", &WhatIf::remove, "device operations that are left out").optional(),
         field("fuse", &WhatIf::fuse, "neighbours that become one").optional(),
         field("add", &WhatIf::add, "kernels that come in addition").optional(),
+        field("collective", &WhatIf::collective, "how collectives are done instead of the library's choice").optional(),
+        field("clock", &WhatIf::clock, "what the devices' clock is locked at: `1.4 GHz`").in(1_MHz, 100_GHz),
+        field("set", &WhatIf::set,
+              "what else is changed of the cluster, as with `--set`: `network.nic.bandwidth=400 Gbps`")
+            .optional(),
         field("straggler", &WhatIf::straggler, "ranks that are slow").optional(),
         field("even_out", &WhatIf::even_out, "ranks that do as the median of the others does: stragglers taken out")
             .optional(),
@@ -113,15 +138,25 @@ struct WhatIf {
   }
 };
 
-// A YAML file; throws ConfigError with all mistakes.
+// A YAML file; an empty one changes nothing. Throws ConfigError with all mistakes.
 WhatIf read_what_if(const std::string& path);
+
+// What it changes of the cluster, as `--set` takes it: of the collectives, the clock, and anything else.
+std::vector<std::string> overrides_of(const WhatIf& what_if);
+
+// Where `scale[1].kernels` and the like was written; as far as it was.
+Origin place_of(const ConfigValue& written, std::string_view path);
+
+// Mistakes that `overrides_of` led to, moved to where the what-if says so; others as they are.
+ConfigError placed(const ConfigError& error, const WhatIf& what_if);
 
 // JSON Schema of such files.
 std::string what_if_schema();
 
 bool matches(std::string_view pattern, std::string_view name);
 
-// Applied to what is played; throws UserError for a pattern or a rank that fits nothing in the run.
+// Applied to what is played, removals first: other edits hold for what is left. Throws ConfigError for patterns, ranks,
+// groups and kinds of collectives that are not in the run.
 void apply(const WhatIf& what_if, const CapturedRun& run, Retiming& retiming);
 
 }  // namespace warploom

@@ -10,87 +10,17 @@
 #include <vector>
 
 #include "sim/core/errors.hpp"
+#include "tests/support/hand_capture.hpp"
 #include "traces/captured_run.hpp"
-#include "traces/classify.hpp"
 #include "traces/communication_cause.hpp"
-#include "traces/link.hpp"
 
 namespace warploom {
 namespace {
 
-constexpr Nanoseconds us = 1000;
-
-// A rank with one thread and as many streams as are named.
-class HandCapture {
- public:
-  explicit HandCapture(std::int64_t rank = 0) {
-    capture.file = "rank" + std::to_string(rank);
-    capture.format = "hand";
-    capture.rank = rank;
-    capture.threads = {{1, 1, "main"}};
-  }
-  std::uint32_t stream(const std::string& name) {
-    for (std::uint32_t i = 0; i < capture.streams.size(); ++i) {
-      if (capture.streams[i].name == name) return i;
-    }
-    capture.streams.push_back({0, 0, name});
-    return static_cast<std::uint32_t>(capture.streams.size() - 1);
-  }
-  std::uint64_t call(const std::string& name, CallKind kind, Nanoseconds start, Nanoseconds duration) {
-    HostCall made;
-    made.start = start;
-    made.duration = duration;
-    made.name = capture.texts.add(name);
-    made.kind = kind;
-    made.correlation = ++last_;
-    capture.calls.push_back(made);
-    return last_;
-  }
-  void op(const std::string& name, const std::string& on, Nanoseconds start, Nanoseconds duration,
-          std::uint64_t correlation) {
-    DeviceOp made;
-    made.start = start;
-    made.duration = duration;
-    made.name = capture.texts.add(name);
-    made.stream = stream(on);
-    made.correlation = correlation;
-    capture.device_ops.push_back(made);
-  }
-  // A kernel and its launch `delay` before.
-  void kernel(const std::string& name, const std::string& on, Nanoseconds start, Nanoseconds duration,
-              Nanoseconds delay) {
-    op(name, on, start, duration, call("cudaLaunchKernel", CallKind::launch, start - delay, 4 * us));
-  }
-  void all_reduce(Nanoseconds start, Nanoseconds duration, Nanoseconds delay = 6 * us) {
-    kernel("ncclDevKernel_AllReduce_Sum_f16_RING_LL", "24", start, duration, delay);
-  }
-  Capture take() {
-    link_launches(capture);
-    classify(capture);
-    return std::move(capture);
-  }
-  Capture capture;
-
- private:
-  std::uint64_t last_ = 0;
-};
-
-CapturedRun run_of(std::vector<Capture> captures) {
-  CapturedRun run;
-  run.captures = std::move(captures);
-  for (const auto& capture : run.captures) run.graphs.push_back(find_dependencies(capture));
-  run.matching = match_collectives(run.captures);
-  run.captured = make_program(run.captures, run.graphs, run.matching);
-  run.timeline = play_as_captured(run.captured.program);
-  run.self = compare_with_capture(run.captures, run.captured, run.timeline);
-  return run;
-}
-template <class... Captures>
-CapturedRun run_of_hand(Captures&&... hand) {
-  std::vector<Capture> captures;
-  (captures.push_back(hand.take()), ...);
-  return run_of(std::move(captures));
-}
+using testing::HandCapture;
+using testing::run_of;
+using testing::run_of_hand;
+using testing::us;
 
 // Twenty kernels that the host launches every 10 us, each of 5 us: the device waits for the host.
 HandCapture launch_bound() {
@@ -319,7 +249,7 @@ struct RealCase {
 
 void PrintTo(const RealCase& one, std::ostream* out) { *out << one.paths.front(); }
 
-class RealReplay : public testing::TestWithParam<RealCase> {};
+class RealReplay : public ::testing::TestWithParam<RealCase> {};
 
 TEST_P(RealReplay, IsAsMeasured) {
   std::vector<std::string> paths;
@@ -345,11 +275,11 @@ std::vector<std::string> megatron() {
 
 INSTANTIATE_TEST_SUITE_P(
     Criteria, RealReplay,
-    testing::Values(RealCase{megatron(), 1e-5, 20 * us}, RealCase{{"param/dlrm_kineto.tar.gz"}, 1e-3, 5 * us},
-                    RealCase{{"hta/nccl_parser_config/nccl_data.json.gz"}, 1e-3, 5 * us},
-                    RealCase{{"hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"}, 1e-3, 60 * us},
-                    RealCase{{"nsys/nsysai_h100_2gpu_1s.cfa580.sqlite.gz"}, 1e-3, 30 * us},
-                    RealCase{{"tracelens/traces/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"}, 1e-3, 30 * us}),
+    ::testing::Values(RealCase{megatron(), 1e-5, 20 * us}, RealCase{{"param/dlrm_kineto.tar.gz"}, 1e-3, 5 * us},
+                      RealCase{{"hta/nccl_parser_config/nccl_data.json.gz"}, 1e-3, 5 * us},
+                      RealCase{{"hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"}, 1e-3, 60 * us},
+                      RealCase{{"nsys/nsysai_h100_2gpu_1s.cfa580.sqlite.gz"}, 1e-3, 30 * us},
+                      RealCase{{"tracelens/traces/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz"}, 1e-3, 30 * us}),
     [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 TEST(RealReplayDoubts, ARankWithoutItsPeersIsMarked) {
