@@ -7,7 +7,10 @@
 namespace warploom {
 
 IntervalSet::IntervalSet(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  const auto earlier = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), earlier)) {
+    std::sort(intervals.begin(), intervals.end(), earlier);
+  }
   for (const auto& interval : intervals) {
     if (interval.end <= interval.begin) continue;
     if (!parts_.empty() && interval.begin <= parts_.back().end) {
