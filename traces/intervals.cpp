@@ -3,6 +3,7 @@
 #include "traces/intervals.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace warploom {
 
@@ -11,14 +12,18 @@ IntervalSet::IntervalSet(std::vector<Interval> intervals) {
   if (!std::is_sorted(intervals.begin(), intervals.end(), earlier)) {
     std::sort(intervals.begin(), intervals.end(), earlier);
   }
-  for (const auto& interval : intervals) {
+  // In place: parts are at most as many.
+  std::size_t parts = 0;
+  for (const Interval interval : intervals) {
     if (interval.end <= interval.begin) continue;
-    if (!parts_.empty() && interval.begin <= parts_.back().end) {
-      parts_.back().end = std::max(parts_.back().end, interval.end);
+    if (parts > 0 && interval.begin <= intervals[parts - 1].end) {
+      intervals[parts - 1].end = std::max(intervals[parts - 1].end, interval.end);
     } else {
-      parts_.push_back(interval);
+      intervals[parts++] = interval;
     }
   }
+  intervals.resize(parts);
+  parts_ = std::move(intervals);
 }
 
 Nanoseconds IntervalSet::length() const {
