@@ -14,6 +14,7 @@
 #include "traces/communication_cause.hpp"
 #include "traces/recorded_time.hpp"
 #include "traces/removed_operations.hpp"
+#include "traces/reorder.hpp"
 #include "traces/stream_lanes.hpp"
 
 namespace warploom {
@@ -34,6 +35,8 @@ Cause compute_cause(OpClass op_class) {
       return Cause::other_compute;
   }
 }
+
+bool has_events(const Capture& capture) { return !capture.device_ops.empty() || !capture.calls.empty(); }
 
 // What one rank adds to the program.
 class RankRows {
@@ -57,18 +60,16 @@ class RankRows {
     add_streams();
     rows_.assign(capture_.device_ops.size(), none);
     made_.resize(graph_.steps.size());
-    returned_.resize(graph_.steps.size());
-    is_finished_.assign(graph_.steps.size(), false);
+    returned_.resize(graph_.returns.size());
+    is_finished_.assign(graph_.returns.size(), false);
     op_state_.assign(capture_.device_ops.size(), State::untouched);
     step_state_.assign(graph_.steps.size(), State::untouched);
     first_edge_.assign(capture_.device_ops.size() + 1, 0);
     for (const auto& edge : graph_.edges) ++first_edge_[edge.to + 1];
     for (std::size_t i = 1; i < first_edge_.size(); ++i) first_edge_[i] += first_edge_[i - 1];
 
-    std::vector<std::uint32_t> steps(graph_.steps.size());
-    for (std::uint32_t i = 0; i < steps.size(); ++i) steps[i] = i;
-    const auto earlier = [&](std::uint32_t a, std::uint32_t b) { return step_start(a) < step_start(b); };
-    if (!std::is_sorted(steps.begin(), steps.end(), earlier)) std::stable_sort(steps.begin(), steps.end(), earlier);
+    const auto steps = sorted_places(graph_.steps.size(),
+                                     [&](std::uint32_t a, std::uint32_t b) { return step_start(a) < step_start(b); });
     std::size_t next = 0;
     for (std::uint32_t op = 0; op < capture_.device_ops.size(); ++op) {
       while (next < steps.size() && step_start(steps[next]) <= capture_.device_ops[op].start) {
@@ -79,8 +80,8 @@ class RankRows {
     while (next < steps.size()) emit({Item::Kind::step, steps[next++]});
     for (std::uint32_t step = 0; step < graph_.steps.size(); ++step) finish_step(step);
     if (!retiming_.thread_rows) return;
-    for (std::size_t i = 0; i < made_.size(); ++i) {
-      result_.rows_of_step[index_].emplace_back(made_[i].row, returned_[i].row);
+    for (std::uint32_t i = 0; i < made_.size(); ++i) {
+      result_.rows_of_step[index_].emplace_back(made_[i].row, returned(i).row);
     }
   }
 
@@ -117,10 +118,7 @@ class RankRows {
     start.stream = anchor;
     start.cause = Cause::idle;
     start.name = program_.add_name("start of the capture");
-    Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
-    for (const auto& op : capture_.device_ops) first = std::min(first, op.start);
-    for (const auto& call : capture_.calls) first = std::min(first, call.start);
-    begins_ = capture_.device_ops.empty() && capture_.calls.empty() ? origin_ : first;
+    begins_ = has_events(capture_) ? graph_.begin : origin_;
     const bool moved = !retiming_.starts.empty() && retiming_.starts[index_];
     start.duration = picoseconds(moved ? *retiming_.starts[index_] : begins_ - origin_);
     start_ = program_.add(start);
@@ -136,6 +134,7 @@ class RankRows {
   // What `item` waits for and that is not there yet comes first; a circle is cut where it closes.
   void emit(Item first) {
     if (state(first) != State::untouched) return;
+    if (!has_untouched_need(first)) return emit_alone(first);
     stack_.push_back(first);
     while (!stack_.empty()) {
       const Item item = stack_.back();
@@ -152,6 +151,18 @@ class RankRows {
       add(item);
       state(item) = State::done;
     }
+  }
+
+  bool has_untouched_need(const Item& item) {
+    bool any = false;
+    for_each_need(item, [&](Item need) { any = any || state(need) == State::untouched; });
+    return any;
+  }
+
+  void emit_alone(const Item& item) {
+    state(item) = State::open;
+    add(item);
+    state(item) = State::done;
   }
 
   template <class Visit>
@@ -200,7 +211,7 @@ class RankRows {
     const Nanoseconds think = think_of(index);
     if (step.handed_by != nothing && step_state_[step.handed_by] == State::done) {
       finish_step(step.handed_by);
-      const Point given = returned_[step.handed_by];
+      const Point given = returned(step.handed_by);
       begin_row();
       need(given);
       now = {add_host_row(index, think_name_, think), 0};
@@ -211,14 +222,21 @@ class RankRows {
     } else {
       now.since += think;
     }
-    made_[index] = returned_[index] = now;
+    made_[index] = now;
+    if (step.blocks()) returned_[step.blocked] = now;
+  }
+
+  // Where the thread goes on after a step.
+  const Point& returned(std::uint32_t step) const {
+    const std::uint32_t blocked = graph_.steps[step].blocked;
+    return blocked == nothing ? made_[step] : returned_[blocked];
   }
 
   // The return of a call that blocks: after what it waits for.
   void finish_step(std::uint32_t index) {
     const auto& step = graph_.steps[index];
-    if (!step.blocks || is_finished_[index]) return;
-    is_finished_[index] = true;
+    if (!step.blocks() || is_finished_[step.blocked]) return;
+    is_finished_[step.blocked] = true;
     // The operations may still have to be added; each of them only needs steps that are there.
     for (const std::uint32_t op : graph_.waits_of(step)) {
       if (op_state_[op] == State::untouched) emit_nested({Item::Kind::op, op});
@@ -226,8 +244,8 @@ class RankRows {
     begin_row();
     need(made_[index]);
     for (const std::uint32_t op : graph_.waits_of(step)) need_end(op, Time::zero());
-    const Point done{add_host_row(index, name_of(capture_.calls[step.call].name), step.hold), 0};
-    returned_[index] = done;
+    const Point done{add_host_row(index, name_of(capture_.calls[step.call].name), graph_.return_of(step).hold), 0};
+    returned_[step.blocked] = done;
     threads_now_[capture_.calls[step.call].thread] = done;
   }
 
@@ -444,7 +462,7 @@ class RankRows {
   std::vector<Point> threads_now_;
   std::optional<StreamLanes> lanes_;
   std::vector<Point> made_;      // by step: its call
-  std::vector<Point> returned_;  // and its return, where it blocks
+  std::vector<Point> returned_;  // by step that blocks: its return
   std::vector<bool> is_finished_;
   std::vector<State> op_state_;
   std::vector<State> step_state_;
@@ -456,6 +474,19 @@ class RankRows {
   std::vector<RowId> needs_;
   std::vector<Time> lags_;
 };
+
+// One row an operation and a step that waits for something; more where threads stand in rows of their own.
+void reserve(Program& program, const std::vector<Capture>& captures, const std::vector<CaptureGraph>& graphs) {
+  std::size_t rows = captures.size();
+  std::size_t needs = 0;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    rows += captures[i].device_ops.size() + graphs[i].returns.size();
+    needs += captures[i].device_ops.size() + graphs[i].returns.size() + graphs[i].edges.size() + graphs[i].waits.size();
+  }
+  program.reserve(rows, needs);
+  program.queue_lags.reserve(rows);
+  program.dependency_lags.reserve(needs);
+}
 
 }  // namespace
 
@@ -469,18 +500,12 @@ CapturedProgram make_program(const std::vector<Capture>& captures, const std::ve
   // One clock: the earliest of all that happened is the program's zero.
   Nanoseconds zero = std::numeric_limits<Nanoseconds>::max();
   for (std::size_t i = 0; i < captures.size(); ++i) {
-    for (const auto& op : captures[i].device_ops) zero = std::min(zero, op.start - matching.clock_offset[i]);
-    for (const auto& call : captures[i].calls) zero = std::min(zero, call.start - matching.clock_offset[i]);
+    if (has_events(captures[i])) zero = std::min(zero, graphs[i].begin - matching.clock_offset[i]);
   }
   if (zero == std::numeric_limits<Nanoseconds>::max()) zero = 0;
   for (const auto& group : retiming.groups) result.program.add_group(group);
   std::vector<MeetingId> meetings(matching.collectives.size(), none);
-  std::size_t rows = captures.size();
-  for (std::size_t i = 0; i < captures.size(); ++i) {
-    rows += captures[i].device_ops.size() + graphs[i].steps.size();
-    for (const auto& step : graphs[i].steps) rows += step.blocks ? 1 : 0;
-  }
-  result.program.reserve(rows);
+  reserve(result.program, captures, graphs);
   for (std::uint32_t i = 0; i < captures.size(); ++i) {
     result.origin.push_back(zero + matching.clock_offset[i]);
     RankRows(result, captures, graphs, matching, retiming, meetings, i).run(result.origin.back());

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/parallel.hpp"
 #include "traces/collective_checks.hpp"
 
 namespace warploom {
@@ -63,6 +64,18 @@ Nanoseconds arrival(const CapturedRun& run, const CollectiveMember& member) {
   return run.captures[member.capture].device_ops[member.op].start - run.matching.clock_offset[member.capture];
 }
 
+// Neither needs the other.
+void find_dependencies_and_match(CapturedRun& run, const InferenceOptions& inference) {
+  run.graphs.resize(run.captures.size());
+  in_parallel(run.captures.size() + 1, [&](std::size_t i) {
+    if (i == 0) {
+      run.matching = match_collectives(run.captures);
+    } else {
+      run.graphs[i - 1] = find_dependencies(run.captures[i - 1], inference);
+    }
+  });
+}
+
 }  // namespace
 
 CapturedRun understand(std::span<const std::string> paths, const ReadOptions& options,
@@ -76,18 +89,17 @@ CapturedRun understand(ReadTraces read, const InferenceOptions& inference) {
   run.skipped = std::move(read.skipped);
   check_ranks(run.captures);
   refuse_repeated_ranks(run.captures);
-  for (const auto& capture : run.captures) {
-    run.graphs.push_back(find_dependencies(capture, inference));
-    const auto& counts = run.graphs.back().counts;
+  find_dependencies_and_match(run, inference);
+  check_collectives(run.captures, run.matching);
+  for (const auto& capture : run.captures) run.repairs.add(capture.repairs);
+  for (const auto& graph : run.graphs) {
+    const auto& counts = graph.counts;
     run.edges.recorded += counts.recorded;
     run.edges.ordered += counts.ordered;
     run.edges.inferred += counts.inferred;
     run.edges.contradicted += counts.contradicted;
     run.edges.timed_gaps += counts.timed_gaps;
   }
-  run.matching = match_collectives(run.captures);
-  check_collectives(run.captures, run.matching);
-  for (const auto& capture : run.captures) run.repairs.add(capture.repairs);
   run.captured = make_program(run.captures, run.graphs, run.matching);
   run.timeline = play_as_captured(run.captured.program);
   run.self = compare_with_capture(run.captures, run.captured, run.timeline);

@@ -175,9 +175,9 @@ class RankExport {
     Nanoseconds end = call.end();
     Nanoseconds folded = step.think;
     if (is_return) {
-      begin = std::max(free, end - step.hold);
-      folded = step.hold;
-      if (call.end() - step.hold > call.start) folded += shift_[index];
+      folded = dependencies_.return_of(step).hold;
+      begin = std::max(free, end - folded);
+      if (call.end() - folded > call.start) folded += shift_[index];
     } else {
       end = call.start + (first_op_[index] == nothing ? 0 : dependencies_.lags.excess(call));
       folded += shift_[index] - shift_before(index);

@@ -3,10 +3,12 @@
 #include "traces/dependencies.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <limits>
+#include <optional>
 #include <tuple>
-#include <unordered_map>
 
+#include "sim/core/parallel.hpp"
 #include "traces/host_steps.hpp"
 #include "traces/launch_order.hpp"
 
@@ -17,37 +19,51 @@ namespace {
 // How far back an operation that overlaps its neighbours looks for one that ended before it began.
 constexpr std::size_t overlap_window = 16;
 
-std::vector<std::uint32_t> stream_order(const Capture& capture) {
+// What was seen of a stream so far.
+struct StreamState {
+  std::uint32_t last = nothing;  // what ends last
+  Nanoseconds last_end = 0;
+  std::array<std::uint32_t, overlap_window> recent{};  // a ring
+  std::size_t seen = 0;
+};
+
+void find_stream_order(const Capture& capture, CaptureGraph& graph) {
   const Nanoseconds near = tolerance(capture);
-  std::vector<std::uint32_t> before(capture.device_ops.size(), nothing);
-  std::vector<std::vector<std::uint32_t>> recent(capture.streams.size());  // the last few, as a ring
-  std::vector<std::size_t> seen(capture.streams.size(), 0);
-  std::vector<std::uint32_t> latest(capture.streams.size(), nothing);  // what ends last so far
+  graph.before.assign(capture.device_ops.size(), nothing);
+  std::vector<StreamState> streams(capture.streams.size());
   for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
-    auto& ring = recent[op.stream];
-    auto& last = latest[op.stream];
-    const bool in_order = last != nothing && capture.device_ops[last].end() <= op.start + near;
-    if (in_order) before[i] = last;
-    if (last == nothing || op.end() >= capture.device_ops[last].end()) last = i;
-    for (std::size_t k = 0; !in_order && k < ring.size(); ++k) {
-      const std::uint32_t other = ring[k];
-      const Nanoseconds end = capture.device_ops[other].end();
-      if (end > op.start + near) continue;
-      if (before[i] == nothing || end > capture.device_ops[before[i]].end() ||
-          (end == capture.device_ops[before[i]].end() && other > before[i])) {
-        before[i] = other;
+    auto& before = graph.before[i];
+    auto& stream = streams[op.stream];
+    if (stream.last != nothing && stream.last_end <= op.start + near) {
+      before = stream.last;
+    } else {
+      Nanoseconds latest = 0;
+      for (std::size_t k = 0; k < std::min(stream.seen, overlap_window); ++k) {
+        const std::uint32_t other = stream.recent[k];
+        const Nanoseconds end = capture.device_ops[other].end();
+        if (end > op.start + near) continue;
+        if (before != nothing && std::tuple(end, other) < std::tuple(latest, before)) continue;
+        before = other;
+        latest = end;
       }
     }
-    auto& count = seen[op.stream];
-    if (ring.size() < overlap_window) {
-      ring.push_back(i);
-    } else {
-      ring[count % overlap_window] = i;
+    if (stream.last == nothing || op.end() >= stream.last_end) {
+      stream.last = i;
+      stream.last_end = op.end();
     }
-    ++count;
+    stream.recent[stream.seen++ % overlap_window] = i;
+    if (before != nothing) ++graph.counts.ordered;
+    ++(op.launch != nothing ? graph.counts.recorded : graph.counts.timed_gaps);
   }
-  return before;
+}
+
+// Operations and the calls in their order stand by start.
+Nanoseconds first_event(const Capture& capture, const LaunchOrder& order) {
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  if (!capture.device_ops.empty()) first = capture.device_ops.front().start;
+  if (!order.calls().empty()) first = std::min(first, capture.calls[order.calls().front()].start);
+  return first == std::numeric_limits<Nanoseconds>::max() ? 0 : first;
 }
 
 class EdgeFinder {
@@ -66,7 +82,8 @@ class EdgeFinder {
     }
     auto& edges = graph_.edges;
     const auto key = [](const OpEdge& edge) { return std::tuple(edge.to, edge.from, !edge.is_recorded); };
-    std::sort(edges.begin(), edges.end(), [&](const OpEdge& a, const OpEdge& b) { return key(a) < key(b); });
+    const auto earlier = [&](const OpEdge& a, const OpEdge& b) { return key(a) < key(b); };
+    if (!std::is_sorted(edges.begin(), edges.end(), earlier)) std::sort(edges.begin(), edges.end(), earlier);
     edges.erase(std::unique(edges.begin(), edges.end(),
                             [](const OpEdge& a, const OpEdge& b) { return a.to == b.to && a.from == b.from; }),
                 edges.end());
@@ -146,23 +163,15 @@ class EdgeFinder {
 
 }  // namespace
 
+// What does not need each other runs side by side: one large capture is most of a run of one rank.
 CaptureGraph find_dependencies(const Capture& capture, const InferenceOptions& options) {
   CaptureGraph graph;
-  const LaunchOrder order(capture);
-  graph.before = stream_order(capture);
-  EdgeFinder(capture, order, graph).run(options.events);
-  graph.lags = LagModel(capture, graph.before, graph.edges);
-  find_host_steps(capture, order, options.hand_offs, graph);
-
-  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
-    const auto& op = capture.device_ops[i];
-    if (graph.before[i] != nothing) ++graph.counts.ordered;
-    if (op.launch != nothing) {
-      ++graph.counts.recorded;
-    } else {
-      ++graph.counts.timed_gaps;
-    }
-  }
+  std::optional<LaunchOrder> order;
+  in_parallel([&] { order.emplace(capture); }, [&] { find_stream_order(capture, graph); });
+  graph.begin = first_event(capture, *order);
+  EdgeFinder(capture, *order, graph).run(options.events);
+  in_parallel([&] { graph.lags = LagModel(capture, graph.before, graph.edges); },
+              [&] { find_host_steps(capture, *order, options.hand_offs, graph); });
   return graph;
 }
 

@@ -32,15 +32,20 @@ struct OpEdge {
 // A call that matters: it launches something or blocks. What a thread does between two of them is think time.
 struct HostStep {
   std::uint32_t call = 0;
-  Nanoseconds think = 0;  // from the start of the step before (its end where that blocked) to this one's start
-  // A blocking call: it returns `hold` after all of its waits have ended (and after it was made).
-  bool blocks = false;
-  Nanoseconds hold = 0;
-  std::uint32_t first_wait = 0;  // in `waits`
-  std::uint32_t wait_count = 0;
   // The thread was silent and took over from another: it begins `think` after that step's start, whatever its own
   // thread did before.
   std::uint32_t handed_by = nothing;  // in `steps`
+  Nanoseconds think = 0;              // from the start of the step before (its end where that blocked) to this one's
+  std::uint32_t blocked = nothing;    // in `returns`: of a call that blocks
+
+  bool blocks() const { return blocked != nothing; }
+};
+
+// A blocking call returns `hold` after all of its waits have ended (and after it was made).
+struct HostReturn {
+  Nanoseconds hold = 0;
+  std::uint32_t first_wait = 0;  // in `waits`
+  std::uint32_t wait_count = 0;
 };
 
 struct EdgeCounts {
@@ -55,13 +60,17 @@ struct CaptureGraph {
   std::vector<std::uint32_t> before;  // by operation: the one before it on its stream, or `nothing`
   std::vector<OpEdge> edges;          // by `to`
   std::vector<HostStep> steps;        // by thread, then time
+  std::vector<HostReturn> returns;    // of the steps that block
   std::vector<std::uint32_t> waits;   // operations
   std::vector<std::uint32_t> step_of_call;
+  Nanoseconds begin = 0;  // of the first event of the capture; 0: there is none
   LagModel lags;
   EdgeCounts counts;
 
+  // Of a step that blocks.
+  const HostReturn& return_of(const HostStep& step) const { return returns[step.blocked]; }
   std::span<const std::uint32_t> waits_of(const HostStep& step) const {
-    return std::span(waits).subspan(step.first_wait, step.wait_count);
+    return std::span(waits).subspan(return_of(step).first_wait, return_of(step).wait_count);
   }
 };
 

@@ -37,46 +37,23 @@ std::string ExecutionGraph::describe(Index node) const {
 
 // ---- Joining ------------------------------------------------------------------------------------------------------
 
-// From ids to indices: by place where the ids are dense, else sorted.
-class GraphBuilder::Ids {
- public:
-  using Index = ExecutionGraph::Index;
-  explicit Ids(const ExecutionGraph& graph) {
-    if (graph.id.empty()) return;
-    const auto [low, high] = std::minmax_element(graph.id.begin(), graph.id.end());
-    first_ = *low;
-    if (*high - *low < 4 * graph.size() + 1024) {
-      dense_.assign(*high - *low + 1, nothing);
-      for (std::size_t i = 0; i < graph.size(); ++i) {
-        auto& place = dense_[graph.id[i] - first_];
-        if (place != nothing) refuse(graph, place, static_cast<Index>(i));
-        place = static_cast<Index>(i);
-      }
-      return;
-    }
-    sorted_.reserve(graph.size());
-    for (std::size_t i = 0; i < graph.size(); ++i) sorted_.emplace_back(graph.id[i], static_cast<Index>(i));
-    std::sort(sorted_.begin(), sorted_.end());
-    for (std::size_t i = 1; i < sorted_.size(); ++i) {
-      if (sorted_[i].first == sorted_[i - 1].first) refuse(graph, sorted_[i - 1].second, sorted_[i].second);
-    }
-  }
-  Index find(std::uint64_t id) const {
-    if (!dense_.empty()) return id < first_ || id - first_ >= dense_.size() ? nothing : dense_[id - first_];
-    const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair<std::uint64_t, Index>(id, 0));
-    return place != sorted_.end() && place->first == id ? place->second : nothing;
-  }
+namespace {
 
- private:
-  [[noreturn]] static void refuse(const ExecutionGraph& graph, Index first, Index second) {
+KeyIndex index_ids(const ExecutionGraph& graph) {
+  KeyIndex ids([&](auto emit) {
+    for (std::uint32_t i = 0; i < graph.size(); ++i) emit(graph.id[i], i);
+  });
+  for (std::uint32_t i = 0; i < graph.size(); ++i) {
+    const std::uint32_t first = ids.find(graph.id[i]);
+    if (first == i) continue;
     throw UserError(fmt::format("{}: {} and {} (records {} and {}) have the same id", graph.file, graph.describe(first),
-                                graph.describe(second), first + 1, second + 1),
+                                graph.describe(i), first + 1, i + 1),
                     "ids must be unique in a file: are two files joined into one?");
   }
-  std::uint64_t first_ = 0;
-  std::vector<Index> dense_;
-  std::vector<std::pair<std::uint64_t, Index>> sorted_;
-};
+  return ids;
+}
+
+}  // namespace
 
 // Layers and steps repeat each other: the name that came next the last time is tried before the table of all.
 TextId GraphBuilder::name_of(std::string_view text) {
@@ -148,7 +125,7 @@ void GraphBuilder::expect(std::size_t nodes) {
   grow(control_ids_);
 }
 
-void GraphBuilder::join(const Ids& ids) {
+void GraphBuilder::join(const KeyIndex& ids) {
   std::unordered_set<std::uint64_t> missing;
   const auto join_one = [&](std::vector<std::uint64_t>& begin, std::vector<std::uint64_t>& from,
                             std::vector<ExecutionGraph::Index>& into, std::int64_t& dangling, std::int64_t& own,
@@ -184,7 +161,7 @@ void GraphBuilder::join(const Ids& ids) {
 }
 
 void GraphBuilder::finish() {
-  join(Ids(graph_));
+  join(index_ids(graph_));
   const auto& found = graph_.found;
   auto& repairs = graph_.repairs;
   repairs.note("dangling_data_dependency", "data dependencies on nodes that are not in the file were dropped",

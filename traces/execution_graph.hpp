@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "traces/capture.hpp"
+#include "traces/key_index.hpp"
 #include "traces/repairs.hpp"
 
 namespace warploom {
@@ -140,8 +141,7 @@ class GraphBuilder {
   void finish();
 
  private:
-  class Ids;
-  void join(const Ids& ids);
+  void join(const KeyIndex& ids);
   TextId name_of(std::string_view text);
   void add_folded(const GraphNode& node);
 

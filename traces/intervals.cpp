@@ -3,19 +3,27 @@
 #include "traces/intervals.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace warploom {
 
 IntervalSet::IntervalSet(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  for (const auto& interval : intervals) {
+  const auto earlier = [](const Interval& a, const Interval& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), earlier)) {
+    std::sort(intervals.begin(), intervals.end(), earlier);
+  }
+  // In place: parts are at most as many.
+  std::size_t parts = 0;
+  for (const Interval interval : intervals) {
     if (interval.end <= interval.begin) continue;
-    if (!parts_.empty() && interval.begin <= parts_.back().end) {
-      parts_.back().end = std::max(parts_.back().end, interval.end);
+    if (parts > 0 && interval.begin <= intervals[parts - 1].end) {
+      intervals[parts - 1].end = std::max(intervals[parts - 1].end, interval.end);
     } else {
-      parts_.push_back(interval);
+      intervals[parts++] = interval;
     }
   }
+  intervals.resize(parts);
+  parts_ = std::move(intervals);
 }
 
 Nanoseconds IntervalSet::length() const {

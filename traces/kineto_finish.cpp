@@ -57,23 +57,23 @@ void KinetoBuilder::name_threads() {
 // By external id, where the operator was open at the call; else `link_launches` joins by containment.
 void KinetoBuilder::join_operators() {
   constexpr Nanoseconds slack = 2000;  // whole microseconds, both ends cut
-  std::unordered_map<std::uint64_t, std::uint32_t> places;
-  places.reserve(capture_.host_ops.size());
-  for (std::uint32_t i = 0; i < capture_.host_ops.size(); ++i) {
-    if (const auto id = capture_.host_ops[i].external_id; id != 0) places.try_emplace(id, i);
-  }
+  const KeyIndex places([&](auto emit) {
+    for (std::uint32_t i = 0; i < capture_.host_ops.size(); ++i) {
+      if (capture_.host_ops[i].external_id != 0) emit(capture_.host_ops[i].external_id, i);
+    }
+  });
   for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
-    const auto place = call_operators_[i] == 0 ? places.end() : places.find(call_operators_[i]);
-    if (place == places.end()) continue;
+    const std::uint32_t place = places.find(call_operators_[i]);
+    if (place == nothing) continue;
     auto& call = capture_.calls[i];
-    const auto& op = capture_.host_ops[place->second];
-    if (call.start >= op.start - slack && call.start <= op.end() + slack) call.host_op = place->second;
+    const auto& op = capture_.host_ops[place];
+    if (call.start >= op.start - slack && call.start <= op.end() + slack) call.host_op = place;
   }
   for (std::size_t i = 0; i < capture_.device_ops.size(); ++i) {
-    const auto place = device_operators_[i] == 0 ? places.end() : places.find(device_operators_[i]);
-    if (place == places.end()) continue;
+    const std::uint32_t place = places.find(device_operators_[i]);
+    if (place == nothing) continue;
     auto& op = capture_.device_ops[i];
-    if (op.start >= capture_.host_ops[place->second].start - slack) op.host_op = place->second;
+    if (op.start >= capture_.host_ops[place].start - slack) op.host_op = place;
   }
   call_operators_ = {};
   device_operators_ = {};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "traces/dependencies.hpp"
 #include "traces/median.hpp"
@@ -16,6 +18,22 @@ constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::min();
 constexpr std::size_t enough = 8;  // samples for a figure of their own
 
 std::size_t index(DeviceOpKind kind) { return static_cast<std::size_t>(kind); }
+
+using Lists = std::vector<std::vector<Nanoseconds>>;
+
+// All values of all lists, which are empty afterwards: the longest becomes the one.
+std::vector<Nanoseconds> together(Lists& lists) {
+  if (lists.empty()) return {};
+  const auto longest =
+      std::max_element(lists.begin(), lists.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::vector<Nanoseconds> all = std::move(*longest);
+  longest->clear();
+  for (auto& list : lists) {
+    all.insert(all.end(), list.begin(), list.end());
+    list = {};
+  }
+  return all;
+}
 
 // The median, unless half of all waited for something that nobody knows of: no more than twice the lower quartile.
 Nanoseconds typical(std::vector<Nanoseconds>& values) {
@@ -43,22 +61,34 @@ bool is_staged(const Capture& capture, const DeviceOp& op) {
   return op.kind == DeviceOpKind::copy && capture.texts[op.name].find("Pageable ->") != std::string_view::npos;
 }
 
+// When the last event had ended that each operation waited for; asked for one operation after another.
+class EventTimes {
+ public:
+  EventTimes(const Capture& capture, std::span<const OpEdge> edges_by_to)
+      : ops_(capture.device_ops), edges_(edges_by_to) {}
+  Nanoseconds of(std::uint32_t op) {
+    Nanoseconds latest = never;
+    for (; next_ < edges_.size() && edges_[next_].to == op; ++next_) {
+      latest = std::max(latest, ops_[edges_[next_].from].end());
+    }
+    return latest;
+  }
+
+ private:
+  std::span<const DeviceOp> ops_;
+  std::span<const OpEdge> edges_;
+  std::size_t next_ = 0;
+};
+
 constexpr Nanoseconds long_call = 20'000;  // at least, and twice as long as usual: it was held up
 
 }  // namespace
 
 LagModel::LagModel(const Capture& capture, std::span<const std::uint32_t> before, std::span<const OpEdge> edges_by_to) {
-  const auto& ops = capture.device_ops;
-  std::vector<Nanoseconds> events_at(ops.size(), never);  // the last that an event made it wait for
-  for (const auto& edge : edges_by_to) events_at[edge.to] = std::max(events_at[edge.to], ops[edge.from].end());
-  std::vector<Nanoseconds> free_at = events_at;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (before[i] != nothing) free_at[i] = std::max(free_at[i], ops[before[i]].end());
-  }
   measure_calls(capture);
-  measure_launches(capture, free_at);
-  measure_queues(capture, before, events_at);
-  measure_events(capture, before, events_at);
+  measure_launches(capture, before, edges_by_to);
+  measure_queues(capture, before, edges_by_to);
+  measure_events(capture, before, edges_by_to);
 }
 
 void LagModel::measure_calls(const Capture& capture) {
@@ -81,22 +111,31 @@ Nanoseconds LagModel::excess(const HostCall& call) const {
   return usual < 0 || call.duration < 2 * usual ? 0 : call.duration - usual;
 }
 
-void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at) {
-  const auto key = [](TextId call, DeviceOpKind kind) { return std::size_t{call} * kinds + index(kind); };
-  std::vector<std::vector<Nanoseconds>> by_call(capture.texts.size() * kinds);
-  std::array<std::vector<Nanoseconds>, kinds> by_kind;
-  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+void LagModel::measure_launches(const Capture& capture, std::span<const std::uint32_t> before,
+                                std::span<const OpEdge> edges_by_to) {
+  EventTimes events(capture, edges_by_to);
+  std::array<Lists, kinds> by_call;  // by kind of operation, then by the name of the call
+  by_call.fill(Lists(capture.texts.size()));
+  for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
+    const Nanoseconds event_at = events.of(i);
     if (op.launch == nothing) continue;
     const auto& call = capture.calls[op.launch];
     if (op.start < call.start) continue;
-    const bool was_idle = free_at[i] <= call.start;
-    if (was_idle && op.kind == DeviceOpKind::copy) {
-      own_launch_[static_cast<std::uint32_t>(i)] = op.start - call.start;
-    }
+    const bool was_idle =
+        event_at <= call.start && (before[i] == nothing || capture.device_ops[before[i]].end() <= call.start);
+    if (was_idle && op.kind == DeviceOpKind::copy) own_launch_.emplace_back(i, op.start - call.start);
     if (is_staged(capture, op) || !was_idle || excess(call) > 0) continue;
-    by_call[key(call.name, op.kind)].push_back(op.start - call.start);
-    by_kind[index(op.kind)].push_back(op.start - call.start);
+    by_call[index(op.kind)][call.name].push_back(op.start - call.start);
+  }
+  launch_of_call_.assign(capture.texts.size() * kinds, -1);
+  std::array<std::vector<Nanoseconds>, kinds> by_kind;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (std::size_t call = 0; call < by_call[kind].size(); ++call) {
+      auto& values = by_call[kind][call];
+      if (values.size() >= enough) launch_of_call_[call * kinds + kind] = typical(values);
+    }
+    by_kind[kind] = together(by_call[kind]);
   }
   auto& kernels = by_kind[index(DeviceOpKind::kernel)];
   launch_is_default_ = kernels.empty();
@@ -104,45 +143,44 @@ void LagModel::measure_launches(const Capture& capture, std::span<const Nanoseco
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (!by_kind[kind].empty()) launch_of_kind_[kind] = typical(by_kind[kind]);
   }
-  launch_of_call_.assign(by_call.size(), -1);
-  for (std::size_t i = 0; i < by_call.size(); ++i) {
-    if (by_call[i].size() >= enough) launch_of_call_[i] = typical(by_call[i]);
-  }
 }
 
 void LagModel::measure_queues(const Capture& capture, std::span<const std::uint32_t> before,
-                              std::span<const Nanoseconds> events_at) {
-  std::array<std::array<std::vector<Nanoseconds>, kinds>, kinds> gaps;
-  std::vector<Nanoseconds> all;
-  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+                              std::span<const OpEdge> edges_by_to) {
+  EventTimes events(capture, edges_by_to);
+  Lists gaps(kinds * kinds);  // by the kinds of the two operations
+  for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
+    const Nanoseconds event_at = events.of(i);
     if (before[i] == nothing || op.launch == nothing) continue;
     const auto& first = capture.device_ops[before[i]];
-    const bool was_queued =
-        capture.calls[op.launch].start + 3 * launch(capture, static_cast<std::uint32_t>(i)) < first.end();
-    const bool by_event = events_at[i] != never && events_at[i] + 5000 >= first.end();
+    const bool was_queued = capture.calls[op.launch].start + 3 * launch(capture, i) < first.end();
+    const bool by_event = event_at != never && event_at + 5000 >= first.end();
     if (!was_queued || by_event || op.start < first.end()) continue;
-    gaps[index(first.kind)][index(op.kind)].push_back(op.start - first.end());
-    all.push_back(op.start - first.end());
+    gaps[index(first.kind) * kinds + index(op.kind)].push_back(op.start - first.end());
   }
+  std::array<std::optional<Nanoseconds>, kinds * kinds> own;
+  for (std::size_t pair = 0; pair < gaps.size(); ++pair) {
+    if (gaps[pair].size() >= enough) own[pair] = mean_gap(gaps[pair]);
+  }
+  auto all = together(gaps);
   if (!all.empty()) queue_all_ = mean_gap(all);
-  for (std::size_t a = 0; a < kinds; ++a) {
-    for (std::size_t b = 0; b < kinds; ++b) {
-      queue_[a][b] = gaps[a][b].size() >= enough ? mean_gap(gaps[a][b]) : queue_all_;
-    }
+  for (std::size_t pair = 0; pair < own.size(); ++pair) {
+    queue_[pair / kinds][pair % kinds] = own[pair].value_or(queue_all_);
   }
 }
 
 void LagModel::measure_events(const Capture& capture, std::span<const std::uint32_t> before,
-                              std::span<const Nanoseconds> events_at) {
+                              std::span<const OpEdge> edges_by_to) {
+  EventTimes events(capture, edges_by_to);
   std::array<std::vector<Nanoseconds>, kinds> lags;
-  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+  for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
-    if (events_at[i] == never || op.launch == nothing || events_at[i] > op.start) continue;
-    const bool was_launched =
-        capture.calls[op.launch].start + 3 * launch(capture, static_cast<std::uint32_t>(i)) < events_at[i];
-    const bool was_free = before[i] == nothing || capture.device_ops[before[i]].end() + 5000 < events_at[i];
-    if (was_launched && was_free) lags[index(op.kind)].push_back(op.start - events_at[i]);
+    const Nanoseconds event_at = events.of(i);
+    if (event_at == never || op.launch == nothing || event_at > op.start) continue;
+    const bool was_launched = capture.calls[op.launch].start + 3 * launch(capture, i) < event_at;
+    const bool was_free = before[i] == nothing || capture.device_ops[before[i]].end() + 5000 < event_at;
+    if (was_launched && was_free) lags[index(op.kind)].push_back(op.start - event_at);
   }
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     if (!lags[kind].empty()) event_[kind] = typical(lags[kind]);
@@ -153,16 +191,14 @@ Nanoseconds LagModel::launch(const Capture& capture, std::uint32_t number) const
   const auto& op = capture.device_ops[number];
   if (op.launch == nothing) return 0;
   if (op.kind == DeviceOpKind::copy) {
-    if (const auto own = own_launch_.find(number); own != own_launch_.end()) return own->second;
+    const auto own = std::partition_point(own_launch_.begin(), own_launch_.end(),
+                                          [number](const auto& of) { return of.first < number; });
+    if (own != own_launch_.end() && own->first == number) return own->second;
   }
   const auto& call = capture.calls[op.launch];
   const std::size_t place = std::size_t{call.name} * kinds + index(op.kind);
   const Nanoseconds own = place < launch_of_call_.size() ? launch_of_call_[place] : -1;
   return (own >= 0 ? own : launch_of_kind_[index(op.kind)]) + excess(call);
-}
-
-Nanoseconds LagModel::queue(const DeviceOp& before, const DeviceOp& op) const {
-  return queue_[index(before.kind)][index(op.kind)];
 }
 
 }  // namespace warploom

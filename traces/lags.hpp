@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "traces/capture.hpp"
@@ -30,7 +30,9 @@ class LagModel {
   LagModel(const Capture& capture, std::span<const std::uint32_t> before, std::span<const OpEdge> edges_by_to);
 
   Nanoseconds launch(const Capture& capture, std::uint32_t op) const;
-  Nanoseconds queue(const DeviceOp& before, const DeviceOp& op) const;
+  Nanoseconds queue(const DeviceOp& before, const DeviceOp& op) const {
+    return queue_[static_cast<std::size_t>(before.kind)][static_cast<std::size_t>(op.kind)];
+  }
   // What a call took beyond what such calls usually take.
   Nanoseconds excess(const HostCall& call) const;
   // From the end of what an event waited for.
@@ -41,16 +43,17 @@ class LagModel {
  private:
   static constexpr std::size_t kinds = 5;
   void measure_calls(const Capture& capture);
-  void measure_launches(const Capture& capture, std::span<const Nanoseconds> free_at);
+  void measure_launches(const Capture& capture, std::span<const std::uint32_t> before,
+                        std::span<const OpEdge> edges_by_to);
   void measure_queues(const Capture& capture, std::span<const std::uint32_t> before,
-                      std::span<const Nanoseconds> events_at);
+                      std::span<const OpEdge> edges_by_to);
   void measure_events(const Capture& capture, std::span<const std::uint32_t> before,
-                      std::span<const Nanoseconds> events_at);
+                      std::span<const OpEdge> edges_by_to);
 
   std::array<Nanoseconds, kinds> launch_of_kind_{6000, 6000, 6000, 6000, 6000};
-  std::vector<Nanoseconds> launch_of_call_;                    // by (name of the call, kind of operation); -1: none
-  std::unordered_map<std::uint32_t, Nanoseconds> own_launch_;  // by operation
-  std::vector<Nanoseconds> usual_call_;                        // median duration by name; -1: none
+  std::vector<Nanoseconds> launch_of_call_;                        // by (name of the call, kind of operation); -1: none
+  std::vector<std::pair<std::uint32_t, Nanoseconds>> own_launch_;  // by operation
+  std::vector<Nanoseconds> usual_call_;                            // median duration by name; -1: none
   std::array<std::array<Nanoseconds, kinds>, kinds> queue_{};
   Nanoseconds queue_all_ = 1000;
   std::array<Nanoseconds, kinds> event_{1000, 1000, 1000, 1000, 1000};

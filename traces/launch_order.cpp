@@ -3,80 +3,91 @@
 #include "traces/launch_order.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <limits>
+#include <utility>
+
+#include "traces/link.hpp"
+#include "traces/reorder.hpp"
 
 namespace warploom {
 
+namespace {
+
+constexpr Nanoseconds never = std::numeric_limits<Nanoseconds>::min();
+
+}  // namespace
+
 LaunchOrder::LaunchOrder(const Capture& capture)
-    : calls_(capture.calls.size()), ops_begin_(capture.calls.size() + 1, 0), by_stream_(capture.streams.size()) {
-  std::iota(calls_.begin(), calls_.end(), 0U);
-  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
-    return capture.calls[a].start < capture.calls[b].start;
-  };
-  if (!std::is_sorted(calls_.begin(), calls_.end(), earlier)) std::stable_sort(calls_.begin(), calls_.end(), earlier);
-  for (const auto& op : capture.device_ops) {
-    if (op.launch != nothing) ++ops_begin_[op.launch + 1];
+    : capture_(capture),
+      calls_(sorted_places(
+          capture.calls.size(),
+          [&](std::uint32_t a, std::uint32_t b) { return capture.calls[a].start < capture.calls[b].start; })),
+      of_call_(capture.calls.size(),
+               [&](auto emit) {
+                 for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
+                   if (capture.device_ops[i].launch != nothing) emit(capture.device_ops[i].launch, i);
+                 }
+               }),
+      given_(capture.streams.size(), [&](auto emit) {
+        for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) emit(capture.device_ops[i].stream, i);
+      }) {
+  sort_given();
+  if (!capture.syncs.empty()) call_of_ = calls_by_correlation(capture);
+}
+
+// By when they were given, then by their ends.
+void LaunchOrder::sort_given() {
+  const auto key = [this](std::uint32_t index) { return std::pair(given_at(index), op(index).end()); };
+  std::vector<std::pair<Nanoseconds, Nanoseconds>> last(given_.size(), {never, never});
+  std::vector<bool> is_sorted(given_.size(), true);
+  for (std::uint32_t i = 0; i < capture_.device_ops.size(); ++i) {
+    const std::uint32_t stream = op(i).stream;
+    const auto own = key(i);
+    if (own < last[stream]) is_sorted[stream] = false;
+    last[stream] = own;
   }
-  std::partial_sum(ops_begin_.begin(), ops_begin_.end(), ops_begin_.begin());
-  ops_.resize(ops_begin_.back());
-  std::vector<std::uint32_t> fill(ops_begin_.begin(), ops_begin_.end() - 1);
-  for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
-    const auto& op = capture.device_ops[i];
-    // What no call launched was given, for all that is known, when it began.
-    by_stream_[op.stream].push_back({op.launch != nothing ? capture.calls[op.launch].start : op.start, i});
-    if (op.launch != nothing) ops_[fill[op.launch]++] = i;
-  }
-  const auto given_earlier = [&](const Given& a, const Given& b) {
-    return std::tuple(a.at, capture.device_ops[a.op].end()) < std::tuple(b.at, capture.device_ops[b.op].end());
-  };
-  for (auto& given : by_stream_) {
-    if (!std::is_sorted(given.begin(), given.end(), given_earlier)) {
-      std::stable_sort(given.begin(), given.end(), given_earlier);
-    }
-  }
-  if (capture.syncs.empty()) return;
-  start_of_.reserve(capture.calls.size());
-  for (const auto& call : capture.calls) {
-    if (call.correlation != 0) start_of_.emplace(call.correlation, call.start);
+  for (std::size_t stream = 0; stream < given_.size(); ++stream) {
+    if (is_sorted[stream]) continue;
+    const auto given = given_[stream];
+    std::stable_sort(given.begin(), given.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   }
 }
 
 std::uint32_t LaunchOrder::last_before(std::uint32_t stream, Nanoseconds time) const {
-  const auto& given = by_stream_[stream];
+  const auto given = given_[stream];
   const auto place =
-      std::partition_point(given.begin(), given.end(), [&](const Given& item) { return item.at < time; });
-  return place == given.begin() ? nothing : std::prev(place)->op;
+      std::partition_point(given.begin(), given.end(), [&](std::uint32_t item) { return given_at(item) < time; });
+  return place == given.begin() ? nothing : *std::prev(place);
+}
+
+std::uint32_t LaunchOrder::first_after(std::uint32_t stream, Nanoseconds time) const {
+  const auto given = given_[stream];
+  const auto place =
+      std::partition_point(given.begin(), given.end(), [&](std::uint32_t item) { return given_at(item) < time; });
+  return place == given.end() ? nothing : *place;
 }
 
 std::uint32_t LaunchOrder::last_ended(std::uint32_t stream, Nanoseconds given_before, Nanoseconds ended_by,
-                                      std::span<const DeviceOp> ops, std::size_t farthest) const {
-  const auto& given = by_stream_[stream];
-  auto place =
-      std::partition_point(given.begin(), given.end(), [&](const Given& item) { return item.at <= given_before; });
+                                      std::size_t farthest) const {
+  const auto given = given_[stream];
+  auto place = std::partition_point(given.begin(), given.end(),
+                                    [&](std::uint32_t item) { return given_at(item) <= given_before; });
   std::uint32_t latest = nothing;
   std::size_t found = 0;
   // Streams run nearly in order: what was given earlier ended earlier.
   for (std::size_t looked = 0; place != given.begin() && looked < farthest && found < 4; ++looked) {
-    const std::uint32_t op = (--place)->op;
-    if (ops[op].end() > ended_by) continue;
+    const std::uint32_t candidate = *--place;
+    if (op(candidate).end() > ended_by) continue;
     ++found;
-    if (latest == nothing || ops[op].end() > ops[latest].end()) latest = op;
+    if (latest == nothing || op(candidate).end() > op(latest).end()) latest = candidate;
   }
   return latest;
 }
 
-std::uint32_t LaunchOrder::first_after(std::uint32_t stream, Nanoseconds time) const {
-  const auto& given = by_stream_[stream];
-  const auto place =
-      std::partition_point(given.begin(), given.end(), [&](const Given& item) { return item.at < time; });
-  return place == given.end() ? nothing : place->op;
-}
-
 std::optional<Nanoseconds> LaunchOrder::start_of_call(std::uint64_t correlation) const {
-  const auto place = start_of_.find(correlation);
-  if (correlation == 0 || place == start_of_.end()) return std::nullopt;
-  return place->second;
+  const std::uint32_t call = call_of_.find(correlation);
+  if (call == nothing) return std::nullopt;
+  return capture_.calls[call].start;
 }
 
 }  // namespace warploom

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "traces/reorder.hpp"
 
@@ -67,28 +65,30 @@ void contain_calls(Capture& capture) {
 
 }  // namespace
 
+KeyIndex calls_by_correlation(const Capture& capture) {
+  return KeyIndex([&](auto emit) {
+    for (std::uint32_t i = 0; i < capture.calls.size(); ++i) {
+      if (capture.calls[i].correlation != 0) emit(capture.calls[i].correlation, i);
+    }
+  });
+}
+
 void link_launches(Capture& capture) {
   sort_all(capture);
   contain_calls(capture);
-  std::unordered_map<std::uint64_t, std::uint32_t> call_of;
-  call_of.reserve(capture.calls.size());
-  for (std::uint32_t i = 0; i < capture.calls.size(); ++i) {
-    if (capture.calls[i].correlation != 0) call_of.emplace(capture.calls[i].correlation, i);
-  }
+  const KeyIndex call_of = calls_by_correlation(capture);
   for (auto& op : capture.device_ops) {
-    if (op.launch == nothing && op.correlation != 0) {
-      if (const auto place = call_of.find(op.correlation); place != call_of.end()) op.launch = place->second;
-    }
+    if (op.launch == nothing) op.launch = call_of.find(op.correlation);
     if (op.launch != nothing && op.host_op == nothing) op.host_op = capture.calls[op.launch].host_op;
   }
 }
 
 LaunchLinks count_links(const Capture& capture) {
   LaunchLinks links;
-  std::unordered_set<std::uint64_t> known;
-  known.reserve(capture.calls.size());
-  for (const auto& call : capture.calls) {
-    if (call.correlation != 0 && !known.insert(call.correlation).second) ++links.repeated_calls;
+  const KeyIndex first_call = calls_by_correlation(capture);
+  for (std::uint32_t i = 0; i < capture.calls.size(); ++i) {
+    const std::uint64_t correlation = capture.calls[i].correlation;
+    if (correlation != 0 && first_call.find(correlation) != i) ++links.repeated_calls;
   }
   std::vector<std::int64_t> owned(capture.calls.size(), 0);
   for (const auto& op : capture.device_ops) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "traces/capture.hpp"
+#include "traces/key_index.hpp"
 
 namespace warploom {
 
@@ -20,6 +21,8 @@ struct LaunchLinks {
 // Sorts device operations by (start, longest first, as read), calls and operators by (thread, start, longest first);
 // joins by correlation within the capture, operators by external id, else by containment on the thread. Idempotent.
 void link_launches(Capture& capture);
+// Places of the calls that have a correlation; of several with the same, the first.
+KeyIndex calls_by_correlation(const Capture& capture);
 // What a joined capture holds of each.
 LaunchLinks count_links(const Capture& capture);
 

@@ -21,21 +21,39 @@ namespace {
 
 constexpr std::size_t most_mismatches = 20;
 
-// "ncclDevKernel_AllReduce_Sum_f16_RING_LL(...)" -> "nccldevkernel_allreduce": ranks may have been compiled differently
-// in what follows.
-std::string operation_name(const Capture& capture, const DeviceOp& op) {
-  const CollectiveRecord* record = collective_of(capture, op);
-  std::string name = to_lower(capture.texts[record != nullptr && record->name != nothing ? record->name : op.name]);
-  return name.substr(0, name.find_first_of("(<"));
-}
-
 // All members end together. A SendRecv kernel of a group is its all-to-all.
-bool synchronises(const std::string& name) {
-  if (name.find("sendrecv") != std::string::npos || name.find("barrier") != std::string::npos) return true;
+bool synchronises(std::string_view name) {
+  if (name.find("sendrecv") != std::string_view::npos || name.find("barrier") != std::string_view::npos) return true;
   const auto kind = captured_kind(name);
   return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
          kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::all_to_all;
 }
+
+// What operations of several ranks are called, as numbers that can be compared.
+class OperationNames {
+ public:
+  explicit OperationNames(std::size_t captures) : by_text_(captures) {}
+
+  // "ncclDevKernel_AllReduce_Sum_f16_RING_LL(...)" -> "nccldevkernel_allreduce": ranks may have been compiled
+  // differently in what follows.
+  TextId of(std::uint32_t index, const Capture& capture, const DeviceOp& op) {
+    const CollectiveRecord* record = collective_of(capture, op);
+    const TextId text = record != nullptr && record->name != nothing ? record->name : op.name;
+    if (text == nothing) return names_.add({});
+    auto& known = by_text_[index];
+    if (known.empty()) known.assign(capture.texts.size(), nothing);
+    if (known[text] == nothing) {
+      const std::string name = to_lower(capture.texts[text]);
+      known[text] = names_.add(std::string_view(name).substr(0, name.find_first_of("(<")));
+    }
+    return known[text];
+  }
+  std::string_view operator[](TextId name) const { return names_[name]; }
+
+ private:
+  StringTable names_;
+  std::vector<std::vector<TextId>> by_text_;  // by capture and its own text
+};
 
 // The operations of one group on one rank, in order.
 struct Member {
@@ -51,7 +69,7 @@ struct GroupOps {
 
 class Matcher {
  public:
-  explicit Matcher(const std::vector<Capture>& captures) : captures_(captures) {
+  explicit Matcher(const std::vector<Capture>& captures) : captures_(captures), names_(captures.size()) {
     for (const auto& capture : captures_) result_.of_op.emplace_back(capture.device_ops.size(), nothing);
   }
 
@@ -93,20 +111,35 @@ class Matcher {
     return fmt::format("communication stream {}", streams.try_emplace(op.stream, streams.size()).first->second);
   }
 
+  // What decides on the key of an operation within its capture: keys may list all ranks and are long.
+  static std::pair<std::int64_t, std::int64_t> group_within(const Capture& capture, const DeviceOp& op) {
+    const CollectiveRecord* record = collective_of(capture, op);
+    if (record != nullptr && record->source >= 0 && record->target >= 0) return {record->source, record->target};
+    if (record != nullptr && record->group != nothing) return {-1, record->group};
+    return {-2, op.stream};
+  }
+
   void collect(std::uint32_t index) {
     const auto& capture = captures_[index];
     std::map<std::uint32_t, std::size_t> streams;
+    std::map<std::pair<std::int64_t, std::int64_t>, GroupOps*> known;
     for (std::uint32_t i = 0; i < capture.device_ops.size(); ++i) {
       const auto& op = capture.device_ops[i];
       if (op.op_class != OpClass::communication || op.kind != DeviceOpKind::kernel) continue;
-      std::int64_t size = 0;
-      const std::string key = key_of(capture, op, streams, size);
-      auto& group = groups_[key];
-      group.text = key;
-      group.size = std::max(group.size, size);
-      if (group.members.empty() || group.members.back().capture != index) group.members.push_back({index, {}});
-      group.members.back().ops.push_back(i);
+      auto& group = known[group_within(capture, op)];
+      if (group == nullptr) group = &group_of(index, op, streams);
+      group->members.back().ops.push_back(i);
     }
+  }
+
+  GroupOps& group_of(std::uint32_t index, const DeviceOp& op, std::map<std::uint32_t, std::size_t>& streams) {
+    std::int64_t size = 0;
+    const std::string key = key_of(captures_[index], op, streams, size);
+    auto& group = groups_[key];
+    group.text = key;
+    group.size = std::max(group.size, size);
+    if (group.members.empty() || group.members.back().capture != index) group.members.push_back({index, {}});
+    return group;
   }
 
   std::int64_t sequence(const Member& member, std::size_t place) const {
@@ -135,8 +168,7 @@ class Matcher {
         collective.transfer = i == 0 ? duration : std::min(collective.transfer, duration);
         collective.members.push_back({member.capture, op});
       }
-      const auto& first = captures_[group.members[0].capture];
-      collective.synchronises = synchronises(operation_name(first, first.device_ops[collective.members[0].op]));
+      collective.synchronises = synchronises(names_[operation(collective.members[0])]);
       collective.is_complete = static_cast<std::int64_t>(group.members.size()) == group.size;
       matched += static_cast<std::int64_t>(collective.members.size());
       result_.collectives.push_back(std::move(collective));
@@ -192,7 +224,7 @@ class Matcher {
   }
 
   bool can_match(GroupOps& group, const std::vector<std::size_t>& place) {
-    std::string name;
+    TextId name = nothing;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       const auto& member = group.members[i];
@@ -200,12 +232,11 @@ class Matcher {
         ++ended;
         continue;
       }
-      const auto& capture = captures_[member.capture];
-      const std::string own = operation_name(capture, capture.device_ops[member.ops[place[i]]]);
-      if (name.empty()) name = own;
+      const TextId own = operation({member.capture, member.ops[place[i]]});
+      if (names_[name].empty()) name = own;
       if (own == name) continue;
       note(fmt::format("group `{}`, operation {}: {} calls `{}`, {} calls `{}`", group.text, place[i],
-                       name_of(group.members[0].capture), name, name_of(member.capture), own));
+                       name_of(group.members[0].capture), names_[name], name_of(member.capture), names_[own]));
       for (std::size_t k = 0; k < group.members.size(); ++k) group.members[k].agreed = place[k];
       return false;
     }
@@ -213,13 +244,17 @@ class Matcher {
       for (std::size_t i = 0; i < group.members.size(); ++i) {
         if (place[i] < group.members[i].ops.size()) continue;
         note(fmt::format("group `{}`: {} has {} operations, others go on with `{}`", group.text,
-                         name_of(group.members[i].capture), place[i], name));
+                         name_of(group.members[i].capture), place[i], names_[name]));
         break;
       }
     }
     return ended == 0;
   }
 
+  TextId operation(const CollectiveMember& member) {
+    const auto& capture = captures_[member.capture];
+    return names_.of(member.capture, capture, capture.device_ops[member.op]);
+  }
   std::string name_of(std::uint32_t capture) const {
     const auto rank = known_rank(captures_[capture]);
     return rank ? fmt::format("rank {}", *rank) : captures_[capture].file;
@@ -252,6 +287,7 @@ class Matcher {
 
   // Captures that share no collective with others begin together, if they do not lie within each other's time anyway.
   void align_strangers() {
+    if (captures_.size() < 2) return;
     std::vector<bool> has_peer(captures_.size(), false);
     for (const auto& collective : result_.collectives) {
       for (const auto& member : collective.members) {
@@ -307,6 +343,7 @@ class Matcher {
   }
 
   const std::vector<Capture>& captures_;
+  OperationNames names_;
   std::map<std::string, GroupOps> groups_;
   Matching result_;
 };

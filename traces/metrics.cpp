@@ -200,8 +200,6 @@ Nanoseconds measure_host_span(const Capture& capture) {
 
 }  // namespace
 
-bool is_work(const DeviceOp& op) { return op.kind != DeviceOpKind::sync && op.kind != DeviceOpKind::graph; }
-
 WorkKind work_kind(const DeviceOp& op) {
   if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) return WorkKind::memory;
   return op.op_class == OpClass::communication ? WorkKind::communication : WorkKind::compute;

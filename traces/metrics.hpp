@@ -24,7 +24,7 @@ namespace warploom {
 // The three kinds of work that a window is divided by.
 enum class WorkKind : std::uint8_t { compute, communication, memory };
 inline constexpr std::array<std::string_view, 3> work_kind_names = {"compute", "comm", "mem"};
-bool is_work(const DeviceOp& op);
+inline bool is_work(const DeviceOp& op) { return op.kind != DeviceOpKind::sync && op.kind != DeviceOpKind::graph; }
 WorkKind work_kind(const DeviceOp& op);
 using ByWork = std::array<Nanoseconds, 3>;
 

@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <regex>
 #include <set>
+#include <thread>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/parallel.hpp"
 #include "sim/core/text.hpp"
 #include "traces/ascend_reader.hpp"
 #include "traces/chakra_capture.hpp"
@@ -37,34 +40,90 @@ std::optional<std::int64_t> rank_in_name(const std::string& path) {
   return std::nullopt;
 }
 
+std::string formats(const Readers& readers) {
+  std::vector<std::string> names;
+  for (const auto& reader : readers) names.emplace_back(reader->name());
+  return join(names);
+}
+
+template <class Item>
+void append(std::vector<Item>& all, std::vector<Item> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+// What stands in one file, or in one folder that is a trace as a whole.
+struct Found {
+  std::vector<Capture> captures;
+  std::vector<ExecutionTrace> executions;
+  std::vector<std::string> skipped;
+};
+
+class FileReading {
+ public:
+  FileReading(const Readers& readers, const ReadOptions& options, Found& found)
+      : readers_(readers), options_(options), found_(found) {}
+
+  void take(const std::string& path, bool must_be_one) {
+    const auto source = open_bytes(path);
+    if (!for_each_member(*source, [this](ByteSource& member) { take_source(member, false); })) {
+      take_source(*source, must_be_one);
+    } else if (must_be_one && found_.captures.empty() && found_.executions.empty()) {
+      throw UserError(fmt::format("{}: no trace in this archive", path), "formats read: " + formats(readers_));
+    }
+  }
+
+ private:
+  void take_source(ByteSource& source, bool must_be_one) {
+    const std::string_view first = source.peek();
+    if (first.starts_with("\x1f\x8b")) return take_source(*decompressed(source), must_be_one);
+    for (const auto& reader : readers_) {
+      if (reader->recognises(first)) return append(found_.captures, reader->read(source, options_));
+    }
+    if (is_execution_trace(first)) {
+      found_.executions.push_back(read_execution_trace(source, options_));
+      return;
+    }
+    if (must_be_one) {
+      throw UserError(fmt::format("{}: {}", source.name(),
+                                  first.empty() ? "the file is empty" : "this is no trace that is known here"),
+                      "formats read, by content: " + formats(readers_));
+    }
+    found_.skipped.push_back(source.name());
+  }
+
+  const Readers& readers_;
+  const ReadOptions& options_;
+  Found& found_;
+};
+
 class Reading {
  public:
   explicit Reading(const ReadOptions& options) : options_(options), readers_(trace_readers()) {}
 
-  void take(const std::string& path) {
-    if (!fs::is_directory(path)) return take_file(path, true);
-    if (take_as_folder(path)) return;
-    const std::size_t before = result_.captures.size();
-    std::vector<std::string> files;
-    std::vector<std::string> folders;
-    for (const auto& entry : fs::directory_iterator(path, fs::directory_options::skip_permission_denied)) {
-      if (entry.is_directory()) {
-        folders.push_back(entry.path().string());
-      } else if (entry.is_regular_file()) {
-        files.push_back(entry.path().string());
-      } else {
-        result_.skipped.push_back(entry.path().string());  // a pipe, a device
+  // Files are independent of each other; what they hold is put together in the order of the paths.
+  void read(std::span<const std::string> paths) {
+    std::vector<std::size_t> ends;
+    std::vector<bool> is_searched;
+    for (const auto& path : paths) {
+      is_searched.push_back(list(path));
+      ends.push_back(jobs_.size());
+    }
+    std::vector<Found> found(jobs_.size());
+    const auto caller = std::this_thread::get_id();
+    ReadOptions options = options_;
+    // Who asked for progress expects to be called where it called from.
+    options.progress = [&](std::uint64_t done, std::uint64_t all) {
+      if (options_.progress && std::this_thread::get_id() == caller) options_.progress(done, all);
+    };
+    in_parallel(jobs_.size(), [&](std::size_t i) { run(jobs_[i], options, found[i]); });
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      const bool any = keep(std::span(found).subspan(first, ends[i] - first));
+      if (is_searched[i] && !any) {
+        throw UserError(fmt::format("{}: no trace in this folder ({} other files)", paths[i], result_.skipped.size()),
+                        "formats read: " + formats(readers_));
       }
-    }
-    std::sort(files.begin(), files.end());
-    std::sort(folders.begin(), folders.end());
-    for (const auto& folder : folders) {
-      if (!take_as_folder(folder)) take_nested(folder);
-    }
-    for (const auto& file : files) take_file(file, false);
-    if (result_.captures.size() == before && executions_.empty()) {
-      throw UserError(fmt::format("{}: no trace in this folder ({} other files)", path, result_.skipped.size()),
-                      "formats read: " + formats());
+      first = ends[i];
     }
   }
 
@@ -73,11 +132,12 @@ class Reading {
       throw UserError(fmt::format("{}: an execution trace has no times", executions_.front().file),
                       "give the Kineto trace of the same step beside it");
     }
-    for (auto& capture : result_.captures) link_launches(capture);
+    auto& captures = result_.captures;
+    in_parallel(captures.size(), [&](std::size_t i) { link_launches(captures[i]); });
     take_ranks_from_names();
     for (const auto& execution : executions_) take_execution(execution);
-    for (auto& capture : result_.captures) classify(capture);
-    std::stable_sort(result_.captures.begin(), result_.captures.end(), [](const Capture& a, const Capture& b) {
+    in_parallel(captures.size(), [&](std::size_t i) { classify(captures[i]); });
+    std::stable_sort(captures.begin(), captures.end(), [](const Capture& a, const Capture& b) {
       if (known_rank(a) != known_rank(b)) return known_rank(a) < known_rank(b);
       return a.file < b.file;
     });
@@ -85,6 +145,13 @@ class Reading {
   }
 
  private:
+  struct Job {
+    std::string path;
+    const TraceReader* folder_reader = nullptr;  // of a folder that is one trace; null: a file
+    bool must_be_one = false;                    // it was named itself
+    bool is_skipped = false;                     // a pipe, a device
+  };
+
   // A number in a name is a rank where it tells several files apart.
   void take_ranks_from_names() {
     if (result_.captures.size() < 2) return;
@@ -116,23 +183,46 @@ class Reading {
     partner->facts.insert_or_assign("execution_trace_operators", std::to_string(joined));
   }
 
-  std::string formats() const {
-    std::vector<std::string> names;
-    for (const auto& reader : readers_) names.emplace_back(reader->name());
-    return join(names);
+  // ---- What there is to read ---------------------------------------------------------------------------------------
+
+  // True for a folder of files, of which one at least has to be a trace.
+  bool list(const std::string& path) {
+    if (!fs::is_directory(path)) {
+      jobs_.push_back({path, nullptr, true});
+      return false;
+    }
+    if (list_as_folder(path)) return false;
+    std::vector<std::string> files;
+    std::vector<std::string> folders;
+    for (const auto& entry : fs::directory_iterator(path, fs::directory_options::skip_permission_denied)) {
+      if (entry.is_directory()) {
+        folders.push_back(entry.path().string());
+      } else if (entry.is_regular_file()) {
+        files.push_back(entry.path().string());
+      } else {
+        skip(entry.path().string());
+      }
+    }
+    std::sort(files.begin(), files.end());
+    std::sort(folders.begin(), folders.end());
+    for (const auto& folder : folders) {
+      if (!list_as_folder(folder)) list_nested(folder);
+    }
+    for (const auto& file : files) jobs_.push_back({file});
+    return true;
   }
 
-  bool take_as_folder(const std::string& path) {
+  bool list_as_folder(const std::string& path) {
     for (const auto& reader : readers_) {
       if (!reader->recognises_folder(path)) continue;
-      keep(reader->read_folder(path, options_));
+      jobs_.push_back({path, reader.get()});
       return true;
     }
     return false;
   }
 
   // Folders of folders of ranks: one level down, so that a home directory is not searched.
-  void take_nested(const std::string& folder) {
+  void list_nested(const std::string& folder) {
     std::vector<std::string> inner;
     for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied)) {
       inner.push_back(entry.path().string());
@@ -140,49 +230,43 @@ class Reading {
     std::sort(inner.begin(), inner.end());
     for (const auto& path : inner) {
       if (!fs::is_directory(path) && !fs::is_regular_file(path)) {
-        result_.skipped.push_back(path);
+        skip(path);
       } else if (!fs::is_directory(path)) {
-        take_file(path, false);
-      } else if (!take_as_folder(path)) {
-        result_.skipped.push_back(path);
+        jobs_.push_back({path});
+      } else if (!list_as_folder(path)) {
+        skip(path);
       }
     }
   }
 
-  void take_file(const std::string& path, bool must_be_one) {
-    const auto source = open_bytes(path);
-    const std::size_t before = result_.captures.size();
-    if (!for_each_member(*source, [this](ByteSource& member) { take_source(member, false); })) {
-      take_source(*source, must_be_one);
-    } else if (must_be_one && result_.captures.size() == before && executions_.empty()) {
-      throw UserError(fmt::format("{}: no trace in this archive", path), "formats read: " + formats());
+  void skip(const std::string& path) { jobs_.push_back({path, nullptr, false, true}); }
+
+  // ---- Reading it --------------------------------------------------------------------------------------------------
+
+  void run(const Job& job, const ReadOptions& options, Found& found) const {
+    if (job.is_skipped) {
+      found.skipped.push_back(job.path);
+    } else if (job.folder_reader != nullptr) {
+      found.captures = job.folder_reader->read_folder(job.path, options);
+    } else {
+      FileReading(readers_, options, found).take(job.path, job.must_be_one);
     }
   }
 
-  void take_source(ByteSource& source, bool must_be_one) {
-    const std::string_view first = source.peek();
-    if (first.starts_with("\x1f\x8b")) return take_source(*decompressed(source), must_be_one);
-    for (const auto& reader : readers_) {
-      if (reader->recognises(first)) return keep(reader->read(source, options_));
+  bool keep(std::span<Found> all) {
+    bool any = false;
+    for (auto& found : all) {
+      any = any || !found.captures.empty() || !found.executions.empty();
+      append(result_.captures, std::move(found.captures));
+      append(executions_, std::move(found.executions));
+      append(result_.skipped, std::move(found.skipped));
     }
-    if (is_execution_trace(first)) {
-      executions_.push_back(read_execution_trace(source, options_));
-      return;
-    }
-    if (must_be_one) {
-      throw UserError(fmt::format("{}: {}", source.name(),
-                                  first.empty() ? "the file is empty" : "this is no trace that is known here"),
-                      "formats read, by content: " + formats());
-    }
-    result_.skipped.push_back(source.name());
-  }
-
-  void keep(std::vector<Capture> captures) {
-    std::move(captures.begin(), captures.end(), std::back_inserter(result_.captures));
+    return any;
   }
 
   const ReadOptions& options_;
   Readers readers_;
+  std::vector<Job> jobs_;
   ReadTraces result_;
   std::vector<ExecutionTrace> executions_;
 };
@@ -213,7 +297,7 @@ bool looks_like_trace(const std::string& file) {
 
 ReadTraces read_traces(std::span<const std::string> paths, const ReadOptions& options) {
   Reading reading(options);
-  for (const auto& path : paths) reading.take(path);
+  reading.read(paths);
   return reading.finish();
 }
 

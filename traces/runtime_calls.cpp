@@ -67,17 +67,4 @@ CallKind call_kind(std::string_view name) {
   return rule == whole.end() ? CallKind::other : rule->second;
 }
 
-bool is_blocking_call(std::string_view name) {
-  switch (call_kind(name)) {
-    case CallKind::event_sync:
-    case CallKind::stream_sync:
-    case CallKind::device_sync:
-      return true;
-    case CallKind::copy:
-      return name.find("Async") == std::string_view::npos && !name.starts_with("ur");
-    default:
-      return false;
-  }
-}
-
 }  // namespace warploom

@@ -13,7 +13,4 @@ namespace warploom {
 // never by this.
 CallKind call_kind(std::string_view name);
 
-// Whether the host waits in it for the device: the synchronisations, and copies that are not asynchronous.
-bool is_blocking_call(std::string_view name);
-
 }  // namespace warploom

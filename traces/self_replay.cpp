@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "sim/core/parallel.hpp"
 #include "sim/play/executor.hpp"
 #include "traces/metrics.hpp"
 #include "traces/recorded_time.hpp"
@@ -14,9 +15,49 @@ namespace warploom {
 
 namespace {
 
-Nanoseconds quantile(const std::vector<Nanoseconds>& sorted, double share) {
-  const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(std::llround(share * last))];
+// Changes the order of `values`.
+Nanoseconds quantile(std::vector<Nanoseconds>& values, double share) {
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::llround(share * last));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+// Spans, and how far starts are off; nothing for a capture without work.
+std::optional<RankReplay> compare_starts(const Capture& capture, std::span<const RowId> row_of_op, Nanoseconds origin,
+                                         const Timeline& timeline) {
+  RankReplay rank;
+  rank.rank = known_rank(capture);
+  std::vector<Nanoseconds> errors;
+  errors.reserve(capture.device_ops.size());
+  for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
+    const auto& op = capture.device_ops[i];
+    if (!is_work(op)) continue;
+    const RowId row = row_of_op[i];
+    const Interval replayed{origin + nanoseconds(timeline.ready[row]), origin + nanoseconds(timeline.end[row])};
+    if (errors.empty()) {
+      rank.measured = {op.start, op.end()};
+      rank.replayed = replayed;
+    }
+    errors.push_back(std::abs(replayed.begin - op.start));
+    rank.measured = {std::min(rank.measured.begin, op.start), std::max(rank.measured.end, op.end())};
+    rank.replayed = {std::min(rank.replayed.begin, replayed.begin), std::max(rank.replayed.end, replayed.end)};
+  }
+  if (errors.empty()) return std::nullopt;
+  rank.start_error_p50 = quantile(errors, 0.5);
+  rank.start_error_p95 = quantile(errors, 0.95);
+  rank.start_error_max = *std::max_element(errors.begin(), errors.end());
+  return rank;
+}
+
+std::optional<RankReplay> compare(const Capture& capture, std::span<const RowId> row_of_op, Nanoseconds origin,
+                                  const Timeline& timeline) {
+  std::optional<RankReplay> rank;
+  Nanoseconds exposed = 0;
+  in_parallel([&] { rank = compare_starts(capture, row_of_op, origin, timeline); },
+              [&] { exposed = exposed_communication(capture, row_of_op, timeline); });
+  if (rank) rank->exposed_communication = exposed;
+  return rank;
 }
 
 }  // namespace
@@ -28,33 +69,15 @@ double RankReplay::span_error() const {
 
 SelfReplay compare_with_capture(const std::vector<Capture>& captures, const CapturedProgram& captured,
                                 const Timeline& timeline) {
+  std::vector<std::optional<RankReplay>> ranks(captures.size());
+  in_parallel(captures.size(), [&](std::size_t i) {
+    ranks[i] = compare(captures[i], captured.row_of_op[i], captured.origin[i], timeline);
+  });
   SelfReplay result;
-  for (std::size_t i = 0; i < captures.size(); ++i) {
-    RankReplay rank;
-    rank.rank = known_rank(captures[i]);
-    std::vector<Nanoseconds> errors;
-    for (std::size_t k = 0; k < captures[i].device_ops.size(); ++k) {
-      const auto& op = captures[i].device_ops[k];
-      if (!is_work(op)) continue;
-      const RowId row = captured.row_of_op[i][k];
-      const Interval replayed{captured.origin[i] + nanoseconds(timeline.ready[row]),
-                              captured.origin[i] + nanoseconds(timeline.end[row])};
-      if (errors.empty()) {
-        rank.measured = {op.start, op.end()};
-        rank.replayed = replayed;
-      }
-      errors.push_back(std::abs(replayed.begin - op.start));
-      rank.measured = {std::min(rank.measured.begin, op.start), std::max(rank.measured.end, op.end())};
-      rank.replayed = {std::min(rank.replayed.begin, replayed.begin), std::max(rank.replayed.end, replayed.end)};
-    }
-    if (errors.empty()) continue;
-    rank.exposed_communication = exposed_communication(captures[i], captured.row_of_op[i], timeline);
-    std::sort(errors.begin(), errors.end());
-    rank.start_error_p50 = quantile(errors, 0.5);
-    rank.start_error_p95 = quantile(errors, 0.95);
-    rank.start_error_max = errors.back();
-    result.error = std::max(result.error, std::abs(rank.span_error()));
-    result.ranks.push_back(rank);
+  for (const auto& rank : ranks) {
+    if (!rank) continue;
+    result.error = std::max(result.error, std::abs(rank->span_error()));
+    result.ranks.push_back(*rank);
   }
   return result;
 }
@@ -62,6 +85,7 @@ SelfReplay compare_with_capture(const std::vector<Capture>& captures, const Capt
 Nanoseconds exposed_communication(const Capture& capture, std::span<const RowId> row_of_op, const Timeline& timeline) {
   std::vector<Interval> compute;
   std::vector<Interval> communication;
+  compute.reserve(capture.device_ops.size());
   for (std::size_t i = 0; i < capture.device_ops.size(); ++i) {
     const auto& op = capture.device_ops[i];
     if (!is_work(op) || work_kind(op) == WorkKind::memory || row_of_op[i] == none) continue;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -29,16 +28,24 @@ class StreamLanes {
   struct Lane {
     StreamId stream = none;
     std::uint32_t last = nothing;  // operation
+    Nanoseconds end = 0;           // of that
   };
+  // The lanes of one device stream.
+  struct Lanes {
+    std::vector<Lane> all;
+    // When each of several is free, a heap with the first on top. What a lane ran before stays until it comes up.
+    std::vector<std::pair<Nanoseconds, std::uint32_t>> ends;
+  };
+  static std::uint32_t free_first(Lanes& lanes, Nanoseconds by);
+  static void occupy(Lanes& lanes, std::uint32_t number, std::uint32_t op, Nanoseconds end);
   StreamId new_stream(const DeviceOp& op, std::size_t number);
 
   const Capture& capture_;
   Program& program_;
   RoleId role_;
   Nanoseconds near_;
-  std::vector<std::vector<Lane>> lanes_;                               // by device stream
-  std::vector<std::set<std::pair<Nanoseconds, std::uint32_t>>> ends_;  // by device stream: when each lane is free
-  std::vector<std::uint32_t> lane_of_;                                 // by operation
+  std::vector<Lanes> lanes_;            // by device stream
+  std::vector<std::uint32_t> lane_of_;  // by operation
 };
 
 }  // namespace warploom

@@ -213,6 +213,9 @@ std::string replay_to_text(const CapturedRun& run, const std::optional<ReplayPre
   text +=
       fmt::format("Replay of {} capture{} as captured\n", run.captures.size(), run.captures.size() == 1 ? "" : "s") +
       ranks_in_words(run) + self_replay_in_words(run);
+  if (run.captured.dropped_edges > 0) {
+    text += fmt::format("  {} dependencies led back in time: dropped\n", run.captured.dropped_edges);
+  }
   for (const auto& mismatch : run.matching.mismatches) text += "  does not fit: " + mismatch + "\n";
   return text;
 }
@@ -225,6 +228,7 @@ std::string replay_to_json(const CapturedRun& run, const std::optional<ReplayPre
   json["ranks"] = ranks_json(run.self);
   json["repairs"] = repairs_json(run.repairs);
   json["edges"] = edges_json(run.edges);
+  json["edges"]["dropped"] = run.captured.dropped_edges;
   json["collectives"]["n"] = run.matching.matched;
   json["collectives"]["unmatched"] = run.matching.unmatched;
   json["collectives"]["mismatches"] = run.matching.mismatches;

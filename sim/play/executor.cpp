@@ -9,6 +9,7 @@
 
 #include "sim/core/engine.hpp"
 #include "sim/core/errors.hpp"
+#include "sim/core/index_lists.hpp"
 #include "sim/play/device_sharing.hpp"
 
 namespace warploom {
@@ -33,26 +34,6 @@ Bundle stretched(Bundle bundle, double by) {
   return bundle;
 }
 
-// Lists of rows by a key (CSR), in row order.
-class RowLists {
- public:
-  template <class Visit>  // visit(emit) calls emit(key, row) for every pair, twice over
-  RowLists(std::size_t keys, Visit visit) : begin_(keys + 1, 0) {
-    visit([this](std::size_t key, RowId) { ++begin_[key + 1]; });
-    for (std::size_t i = 0; i < keys; ++i) begin_[i + 1] += begin_[i];
-    rows_.resize(begin_.back());
-    std::vector<std::uint64_t> fill(begin_.begin(), begin_.end() - 1);
-    visit([&](std::size_t key, RowId row) { rows_[fill[key]++] = row; });
-  }
-  std::span<const RowId> operator[](std::size_t key) const {
-    return std::span(rows_).subspan(begin_[key], begin_[key + 1] - begin_[key]);
-  }
-
- private:
-  std::vector<std::uint64_t> begin_;
-  std::vector<RowId> rows_;
-};
-
 class Executor final : public EventSink, public BundleListener, public SharingListener {
  public:
   Executor(const Program& program, const Machine& machine, const PlayOptions& options);
@@ -68,6 +49,8 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
 
   void resolve_plans();
   void end_row(RowId row);
+  // Launched, and past its lags; of a row that has not begun.
+  Time& not_before(RowId row) { return timeline_.ready[row]; }
   void one_wait_less(RowId row, Release release, RowId by);
   void apply_lags(RowId row);
   void begin_row(RowId row);
@@ -94,6 +77,13 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   void drain();
   [[noreturn]] void report_deadlock() const;
 
+  // One line of memory a row, where columns would be four.
+  struct RowState {
+    RowId next_on_stream = none;
+    RowId previous_on_stream = none;
+    std::uint32_t waits = 1;  // dependencies + stream predecessor + launch
+    std::uint8_t parts = 1;   // kernel, meeting: what has to end before the row ends
+  };
   struct Host {
     Time clock = Time::zero();
     RowId last = none;       // the host row that ended last
@@ -122,14 +112,10 @@ class Executor final : public EventSink, public BundleListener, public SharingLi
   std::unique_ptr<Fabric> fabric_;
   DeviceSharing sharing_;
 
-  RowLists dependents_;
-  RowLists rows_of_role_;
-  RowLists parties_;
-  std::vector<RowId> next_on_stream_;
-  std::vector<RowId> previous_on_stream_;  // of programs with lags alone
-  std::vector<std::uint32_t> waits_;       // dependencies + stream predecessor + launch
-  std::vector<std::uint8_t> parts_;        // kernel, meeting: what has to end before the row ends
-  std::vector<Time> not_before_;           // launched, and past its lags
+  IndexLists dependents_;
+  IndexLists rows_of_role_;
+  IndexLists parties_;
+  std::vector<RowState> states_;  // by row
   std::vector<Host> hosts_;
   std::vector<Gathering> gatherings_;  // by meeting
   std::vector<CallRun> runs_;
@@ -159,11 +145,7 @@ Executor::Executor(const Program& program, const Machine& machine, const PlayOpt
                    if (program.meeting[row] != none) emit(program.meeting[row], row);
                  }
                }),
-      next_on_stream_(program.size(), none),
-      previous_on_stream_(program.has_lags() ? program.size() : 0, none),
-      waits_(program.size(), 1),
-      parts_(program.size(), 1),
-      not_before_(program.size(), Time::zero()),
+      states_(program.size()),
       hosts_(program.roles.size()),
       gatherings_(program.meetings.size()) {
   const std::size_t rows = program.size();
@@ -178,13 +160,14 @@ Executor::Executor(const Program& program, const Machine& machine, const PlayOpt
   std::vector<RowId> last_on_stream(program.streams.size(), none);
   for (RowId row = 0; row < rows; ++row) {
     timeline_.last_party[row] = row;
-    waits_[row] += static_cast<std::uint32_t>(program.dependencies(row).size());
-    if (program.kind[row] == OperationKind::fused) parts_[row] = 2;
+    auto& state = states_[row];
+    state.waits += static_cast<std::uint32_t>(program.dependencies(row).size());
+    if (program.kind[row] == OperationKind::fused) state.parts = 2;
     auto& last = last_on_stream[program.stream[row]];
     if (last != none) {
-      next_on_stream_[last] = row;
-      if (program.has_lags()) previous_on_stream_[row] = last;
-      ++waits_[row];
+      states_[last].next_on_stream = row;
+      state.previous_on_stream = last;
+      ++state.waits;
     }
     last = row;
   }
@@ -270,16 +253,16 @@ void Executor::drain() {
 void Executor::one_wait_less(RowId row, Release release, RowId by) {
   const bool is_host = program_.kind[row] == OperationKind::host;
   // The last wait of a host row is its turn, which advance_host gives.
-  if (--waits_[row] > (is_host ? 1 : 0)) return;
+  if (--states_[row].waits > (is_host ? 1 : 0)) return;
   timeline_.release[row] = release;
   timeline_.released_by[row] = by;
   if (is_host) return advance_host(program_.role_of(row));
-  if (not_before_[row] > engine_.now()) {
+  if (not_before(row) > engine_.now()) {
     timeline_.release[row] = Release::host;
     timeline_.released_by[row] = hosts_[program_.role_of(row)].last;
   }
   if (program_.has_lags()) apply_lags(row);
-  if (not_before_[row] > engine_.now()) return schedule(not_before_[row], Event::begin_row, row);
+  if (not_before(row) > engine_.now()) return schedule(not_before(row), Event::begin_row, row);
   ready_.push_back(row);
 }
 
@@ -287,14 +270,14 @@ void Executor::one_wait_less(RowId row, Release release, RowId by) {
 void Executor::apply_lags(RowId row) {
   const auto hold = [&](RowId before, Time lag) {
     const Time until = timeline_.end[before] + lag;
-    if (until <= std::max(not_before_[row], engine_.now())) return;
-    not_before_[row] = until;
+    if (until <= std::max(not_before(row), engine_.now())) return;
+    not_before(row) = until;
     timeline_.release[row] = Release::row;
     timeline_.released_by[row] = before;
   };
   const auto dependencies = program_.dependencies(row);
   for (std::size_t i = 0; i < dependencies.size(); ++i) hold(dependencies[i], program_.dependency_lag(row, i));
-  if (previous_on_stream_[row] != none) hold(previous_on_stream_[row], program_.queue_lag(row));
+  if (states_[row].previous_on_stream != none) hold(states_[row].previous_on_stream, program_.queue_lag(row));
 }
 
 void Executor::begin_row(RowId row) {
@@ -308,7 +291,7 @@ void Executor::begin_row(RowId row) {
 }
 
 void Executor::finish_part(RowId row) {
-  if (--parts_[row] == 0) end_row(row);
+  if (--states_[row].parts == 0) end_row(row);
 }
 
 void Executor::end_row(RowId row) {
@@ -320,7 +303,7 @@ void Executor::end_row(RowId row) {
   ++rows_done_;
   if (options_.progress && rows_done_ % 65536 == 0) options_.progress(rows_done_, program_.size());
   for (const RowId dependent : dependents_[row]) one_wait_less(dependent, Release::row, row);
-  if (next_on_stream_[row] != none) one_wait_less(next_on_stream_[row], Release::row, row);
+  if (states_[row].next_on_stream != none) one_wait_less(states_[row].next_on_stream, Release::row, row);
 }
 
 // ---- Hosts --------------------------------------------------------------------------------------------------------
@@ -332,7 +315,7 @@ void Executor::advance_host(RoleId role) {
   while (!host.busy && host.cursor < rows.size()) {
     const RowId row = rows[host.cursor];
     if (program_.kind[row] == OperationKind::host) {
-      if (waits_[row] > 1) return;
+      if (states_[row].waits > 1) return;
       const Time begin = std::max(host.clock, engine_.now());
       timeline_.ready[row] = timeline_.begin[row] = begin;
       timeline_.alone[row] = program_.duration[row];
@@ -341,7 +324,7 @@ void Executor::advance_host(RoleId role) {
         timeline_.release[row] = Release::host;
         timeline_.released_by[row] = host.last;
       }
-      waits_[row] = 0;
+      states_[row].waits = 0;
       host.busy = true;
       ++host.cursor;
       schedule(begin + program_.duration[row], Event::host_done, row);
@@ -349,7 +332,7 @@ void Executor::advance_host(RoleId role) {
     }
     ++host.cursor;
     if (is_launched(program_.kind[row])) host.clock += program_.roles[role].launch;
-    not_before_[row] = host.clock;
+    not_before(row) = host.clock;
     one_wait_less(row, host.clock == Time::zero() ? Release::start : Release::host, host.last);
   }
 }
@@ -501,7 +484,7 @@ void Executor::report_deadlock() const {
   int shown = 0;
   for (RowId row = 0; row < program_.size() && shown < 5; ++row) {
     const MeetingId meeting = program_.meeting[row];
-    if (meeting == none || waits_[row] > 0 || gatherings_[meeting].run != none) continue;
+    if (meeting == none || states_[row].waits > 0 || gatherings_[meeting].run != none) continue;
     const auto& stream = program_.streams[program_.stream[row]];
     text += fmt::format("\n  row {} ({}) of role `{}`, stream `{}`: {} of {} have come", row,
                         program_.row_name[row] == none ? "unnamed" : program_.names[program_.row_name[row]],

@@ -68,54 +68,44 @@ RowId Program::add(const Operation& operation, std::span<const RowId> depends_on
   const auto row = static_cast<RowId>(size());
   WARPLOOM_CHECK(row < none - 1, "more than {} rows", none - 1);
   WARPLOOM_CHECK(operation.stream < streams.size(), "a row on stream {} that does not exist", operation.stream);
+  WARPLOOM_CHECK(lags.empty() || lags.size() == depends_on.size(), "{} lags for {} dependencies", lags.size(),
+                 depends_on.size());
   kind.push_back(operation.kind);
   stream.push_back(operation.stream);
   cause.push_back(operation.cause);
   phase.push_back(operation.phase);
   row_name.push_back(operation.name);
-  kernel.push_back(operation.kernel);
+  kernel.add(row, operation.kernel);
   meeting.push_back(operation.meeting);
   duration.push_back(operation.duration);
-  layer.push_back(operation.layer);
-  micro_batch.push_back(operation.micro_batch);
-  spans_pipeline.push_back(operation.spans_pipeline);
+  layer.add(row, operation.layer);
+  micro_batch.add(row, operation.micro_batch);
+  spans_pipeline.add(row, operation.spans_pipeline);
+  queue_lags.add(row, operation.queue_lag);
+  for (std::size_t i = 0; i < lags.size(); ++i) dependency_lags.add(dependency.size() + i, lags[i]);
   for (const RowId before : depends_on) {
     WARPLOOM_CHECK(before < row, "row {} depends on row {}, which does not come before it", row, before);
     dependency.push_back(before);
   }
-  add_lags(operation.queue_lag, lags, depends_on.size());
   dependency_begin.push_back(dependency.size());
-  memory.insert(memory.end(), deltas.begin(), deltas.end());
-  memory_begin.push_back(memory.size());
+  if (!deltas.empty()) {
+    memory_begin.resize(row + std::size_t{1}, memory.size());
+    memory.insert(memory.end(), deltas.begin(), deltas.end());
+    memory_begin.push_back(memory.size());
+  }
   return row;
 }
 
-// A column of lags begins with the first of them: programs without any have none.
-void Program::add_lags(Time queue_lag, std::span<const Time> lags, std::size_t dependencies) {
-  WARPLOOM_CHECK(lags.empty() || lags.size() == dependencies, "{} lags for {} dependencies", lags.size(), dependencies);
-  if (!lags.empty() || !dependency_lags.empty()) {
-    dependency_lags.resize(dependency.size() - lags.size(), Time::zero());
-    dependency_lags.insert(dependency_lags.end(), lags.begin(), lags.end());
-  }
-  if (queue_lag != Time::zero() || !queue_lags.empty()) {
-    queue_lags.resize(size() - 1, Time::zero());
-    queue_lags.push_back(queue_lag);
-  }
-}
-
-void Program::reserve(std::size_t rows) {
+void Program::reserve(std::size_t rows, std::size_t dependencies) {
   kind.reserve(rows);
   stream.reserve(rows);
   cause.reserve(rows);
   phase.reserve(rows);
   row_name.reserve(rows);
-  kernel.reserve(rows);
   meeting.reserve(rows);
   duration.reserve(rows);
-  layer.reserve(rows);
-  micro_batch.reserve(rows);
   dependency_begin.reserve(rows + 1);
-  memory_begin.reserve(rows + 1);
+  dependency.reserve(dependencies);
 }
 
 std::int64_t Program::device_count() const {

@@ -15,6 +15,7 @@
 #include "sim/core/units.hpp"
 #include "sim/work/call.hpp"
 #include "sim/work/cause.hpp"
+#include "sim/work/column.hpp"
 #include "sim/work/group.hpp"
 #include "sim/work/kernel.hpp"
 
@@ -122,7 +123,7 @@ class Program {
   // `lags`: empty, or for each of `depends_on` how long after its end the row may begin at the earliest.
   RowId add(const Operation& operation, std::span<const RowId> depends_on = {},
             std::span<const MemoryDelta> memory = {}, std::span<const Time> lags = {});
-  void reserve(std::size_t rows);
+  void reserve(std::size_t rows, std::size_t dependencies = 0);
 
   std::size_t size() const { return kind.size(); }
   RoleId role_of(RowId row) const { return streams[stream[row]].role; }
@@ -130,14 +131,13 @@ class Program {
     return std::span(dependency).subspan(dependency_begin[row], dependency_begin[row + 1] - dependency_begin[row]);
   }
   std::span<const MemoryDelta> memory_deltas(RowId row) const {
+    if (row + std::size_t{1} >= memory_begin.size()) return {};
     return std::span(memory).subspan(memory_begin[row], memory_begin[row + 1] - memory_begin[row]);
   }
   // Of the i-th dependency of a row.
-  Time dependency_lag(RowId row, std::size_t i) const {
-    return dependency_lags.empty() ? Time::zero() : dependency_lags[dependency_begin[row] + i];
-  }
-  Time queue_lag(RowId row) const { return row < queue_lags.size() ? queue_lags[row] : Time::zero(); }
-  bool has_lags() const { return !dependency_lags.empty() || !queue_lags.empty(); }
+  Time dependency_lag(RowId row, std::size_t i) const { return dependency_lags[dependency_begin[row] + i]; }
+  Time queue_lag(RowId row) const { return queue_lags[row]; }
+  bool has_lags() const { return !dependency_lags.has_only_usual() || !queue_lags.has_only_usual(); }
   std::int64_t device_count() const;
 
   // Columns.
@@ -146,17 +146,17 @@ class Program {
   std::vector<Cause> cause;
   std::vector<Phase> phase;
   std::vector<NameId> row_name;
-  std::vector<KernelId> kernel;
+  Column<KernelId> kernel{none};
   std::vector<MeetingId> meeting;
   std::vector<Time> duration;
-  std::vector<std::int32_t> layer;
-  std::vector<std::int32_t> micro_batch;
-  std::vector<bool> spans_pipeline;
+  Column<std::int32_t> layer{-1};
+  Column<std::int32_t> micro_batch{-1};
+  Column<bool> spans_pipeline{false};
   std::vector<std::uint64_t> dependency_begin = {0};  // CSR
   std::vector<RowId> dependency;
-  std::vector<Time> dependency_lags;              // one a dependency; empty where no row has any
-  std::vector<Time> queue_lags;                   // one a row; empty where no row has any
-  std::vector<std::uint64_t> memory_begin = {0};  // CSR
+  Column<Time> dependency_lags{Time::zero()};     // one a dependency
+  Column<Time> queue_lags{Time::zero()};          // one a row
+  std::vector<std::uint64_t> memory_begin = {0};  // CSR, up to the last row that takes or gives any
   std::vector<MemoryDelta> memory;
 
   // What the columns refer to.
@@ -176,8 +176,6 @@ class Program {
   Worth worth;
 
  private:
-  void add_lags(Time queue_lag, std::span<const Time> lags, std::size_t dependencies);
-
   std::unordered_map<std::string, NameId> name_ids_;
   std::unordered_map<Kernel, KernelId, KernelHash> kernel_ids_;
   std::unordered_map<std::uint64_t, std::vector<CallId>> call_ids_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A captured step of many operations: finding what waited for what, building the program, playing it.
+// A captured step of many operations: finding what waited for what, building the program, playing it, and the whole.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "traces/captured_program.hpp"
+#include "traces/captured_run.hpp"
 #include "traces/classify.hpp"
-#include "traces/dependencies.hpp"
 #include "traces/link.hpp"
-#include "traces/self_replay.hpp"
 
 namespace {
 
@@ -62,15 +60,15 @@ Capture make_capture(std::int64_t ops) {
   return capture;
 }
 
+// All of `understand` but the reading: dependencies, matching, program, play, and how far off the play is.
 void BM_ReplayCapture(benchmark::State& state) {
-  std::vector<Capture> captures;
-  captures.push_back(make_capture(state.range(0)));
+  warploom::ReadTraces read;
+  read.captures.push_back(make_capture(state.range(0)));
+  warploom::CapturedRun run;
   for (auto _ : state) {
-    const std::vector<warploom::CaptureGraph> graphs = {warploom::find_dependencies(captures[0])};
-    const auto matching = warploom::match_collectives(captures);
-    const auto captured = warploom::make_program(captures, graphs, matching);
-    const auto timeline = warploom::play_as_captured(captured.program);
-    benchmark::DoNotOptimize(timeline.makespan);
+    run = warploom::understand(std::move(read));
+    benchmark::DoNotOptimize(run.self.error);
+    read.captures = std::move(run.captures);
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -78,9 +76,36 @@ void BM_ReplayCapture(benchmark::State& state) {
   state.counters["peak_rss_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+// The same number of operations on 64 ranks that meet in every hundredth.
+void BM_ReplayRanks(benchmark::State& state) {
+  constexpr std::int64_t ranks = 64;
+  warploom::ReadTraces read;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    read.captures.push_back(make_capture(state.range(0) / ranks));
+    read.captures.back().rank = rank;
+  }
+  for (auto _ : state) {
+    warploom::CapturedRun run = warploom::understand(std::move(read));
+    benchmark::DoNotOptimize(run.self.error);
+    read.captures = std::move(run.captures);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
 void BM_FindDependencies(benchmark::State& state) {
   const Capture capture = make_capture(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(warploom::find_dependencies(capture).edges.size());
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+void BM_MakeProgram(benchmark::State& state) {
+  std::vector<Capture> captures;
+  captures.push_back(make_capture(state.range(0)));
+  const std::vector<warploom::CaptureGraph> graphs = {warploom::find_dependencies(captures[0])};
+  const auto matching = warploom::match_collectives(captures);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(warploom::make_program(captures, graphs, matching).program.size());
+  }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
@@ -95,8 +120,10 @@ void BM_PlayCaptured(benchmark::State& state) {
 }
 
 BENCHMARK(BM_FindDependencies)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_MakeProgram)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PlayCaptured)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_ReplayCapture)->Arg(1'000'000)->Arg(10'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReplayRanks)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_ReplayCapture)->Arg(1'000'000)->Arg(10'000'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

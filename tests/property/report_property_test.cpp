@@ -240,8 +240,8 @@ TEST(ReportProperty, HalvingAKernelOffTheCriticalPathChangesNothing) {
     for (RowId row = 0; row < program.size(); ++row) {
       if (program.kernel[row] == none || on_path.contains(row)) continue;
       Program changed = program;
-      changed.kernel[row] = changed.add_kernel(
-          testing::fixed_kernel(Time::picoseconds(program.kernels[program.kernel[row]].size[0] / 2)));
+      changed.kernel.set(row, changed.add_kernel(testing::fixed_kernel(
+                                  Time::picoseconds(program.kernels[program.kernel[row]].size[0] / 2))));
       EXPECT_EQ(play(changed, machine).makespan, timeline.makespan) << "row " << row;
       ++halved;
     }

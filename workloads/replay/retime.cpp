@@ -363,7 +363,6 @@ void sum_classes(const CapturedRun& run, Retimed& retimed) {
       auto& sums = retimed.classes[static_cast<std::size_t>(op.op_class)];
       ++sums.count[basis];
       sums.measured[basis] += op.duration;
-      sums.predicted += retiming.durations.empty() ? op.duration : retiming.durations[i][k];
     }
   }
   auto& sums = retimed.classes[static_cast<std::size_t>(OpClass::communication)];

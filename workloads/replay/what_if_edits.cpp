@@ -237,7 +237,7 @@ class Editing {
     if (step == nothing || step + 1 >= graph.steps.size()) return;
     const auto& next = graph.steps[step + 1];
     const auto& calls = run_.captures[capture].calls;
-    if (calls[next.call].thread != calls[launch].thread || graph.steps[step].blocks) return;
+    if (calls[next.call].thread != calls[launch].thread || graph.steps[step].blocks()) return;
     auto& think = retiming_.thinks[capture][step + 1];
     think = std::max<Nanoseconds>(0, think - calls[launch].duration);
   }

@@ -67,7 +67,7 @@ TEST(Breakdown, SplitsAWaitInACollectiveAtTheArrivalOfItsLastMember) {
   EXPECT_EQ(causes(hand, 0), (Expected{{"gemm", ps(15)}, {"skew", ps(30)}, {"exposed_tp", ps(15)}}));
   EXPECT_EQ(causes(hand, 1), (Expected{{"gemm", ps(45)}, {"exposed_tp", ps(15)}}));
 
-  hand.program.spans_pipeline[first] = true;
+  hand.program.spans_pipeline.set(first, true);
   EXPECT_EQ(causes(hand, 0), (Expected{{"gemm", ps(15)}, {"bubble", ps(30)}, {"exposed_tp", ps(15)}}));
 }
 

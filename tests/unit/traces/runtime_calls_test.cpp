@@ -37,12 +37,5 @@ TEST(RuntimeCalls, WhatOnlySoundsAlikeIsOther) {
   }
 }
 
-TEST(RuntimeCalls, TheHostWaitsInSynchronisationsAndInCopiesThatAreNotAsynchronous) {
-  EXPECT_TRUE(is_blocking_call("cudaMemcpy_v3020"));
-  EXPECT_TRUE(is_blocking_call("cudaStreamSynchronize"));
-  EXPECT_FALSE(is_blocking_call("cudaMemcpyAsync"));
-  EXPECT_FALSE(is_blocking_call("cudaStreamWaitEvent"));
-}
-
 }  // namespace
 }  // namespace warploom
