@@ -49,14 +49,15 @@ struct Answer {
 
 class KernelRetiming {
  public:
-  KernelRetiming(const std::optional<DeviceSpec>& source, const DeviceSpec& target) : target_(target) {
+  KernelRetiming(const std::optional<DeviceSpec>& source, const ReplayTarget& target)
+      : target_(target.device), ignores_shapes_(target.ignores_shapes) {
     if (source) source_.emplace(*source);
   }
 
   Answer of(const Capture& capture, std::uint32_t index, const DeviceOpDetail* detail) {
     const auto& op = capture.device_ops[index];
     if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) return of_memory(capture, op);
-    if (const auto kernel = kernel_of(capture, op, detail)) {
+    if (const auto kernel = ignores_shapes_ ? std::nullopt : kernel_of(capture, op, detail)) {
       if (const auto answer = of_shapes(*kernel)) return *answer;
     }
     return of_class(capture, op);
@@ -136,6 +137,7 @@ class KernelRetiming {
 
   std::optional<OwnTime> source_;
   OwnTime target_;
+  bool ignores_shapes_ = false;
   std::map<std::tuple<const Capture*, TextId, TextId, TextId, TextId, OpClass>, std::optional<Kernel>> kernels_;
   std::map<std::tuple<OpClass, DataType, std::int64_t>, std::optional<double>> ratios_;
 };
@@ -267,7 +269,7 @@ class CollectiveRetiming {
 
 Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayTarget& target) {
   Retimed result;
-  KernelRetiming kernels(source.device, target.device);
+  KernelRetiming kernels(source.device, target);
   for (const auto& capture : run.captures) {
     std::vector<const DeviceOpDetail*> details(capture.device_ops.size(), nullptr);
     for (const auto& detail : capture.details) details[detail.op] = &detail;

@@ -105,7 +105,8 @@ std::string size_class_of(std::int64_t bytes) {
 std::string library_version(std::string_view text) {
   const auto words = split(trim(text), ' ');
   if (words.empty() || to_lower(words[0]) != "nccl") throw UserError("a collective library that is not modelled");
-  if (words.size() < 2 || words[1] == "unknown") return {};
+  // RCCL's versions are not NCCL's.
+  if (words.size() < 2 || words[1] == "unknown" || words[1] == "RCCL") return {};
   if (words[1].empty() || words[1][0] < '0' || words[1][0] > '9')
     throw UserError("a collective library that is not modelled");
   return words[1];
@@ -161,6 +162,8 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
                   {"ranks", std::to_string(ranks)}};
   result.labels = {{"algorithm", estimate.algorithm}, {"protocol", estimate.protocol}};
   result.baseline.bytes = static_cast<double>(call.bytes.count()) * bus_factor(row.kind, ranks);
+  const Bandwidth links = is_one_machine ? alone->topology->port() : network->topology->card();
+  if (links > Bandwidth{0}) result.baseline.ideal_us = result.baseline.bytes / links.value() * 1e6;
 }
 
 }  // namespace warploom
