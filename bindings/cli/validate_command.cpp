@@ -87,11 +87,12 @@ void validate(const ValidateArguments& arguments, Session& session) {
 }  // namespace
 
 void add_validate(CLI::App& root, Action& action) {
-  CLI::App* command = add_command(
-      root, "validate", "predict every row of measured tables and show the errors",
-      {"warploom validate gemm.csv", "warploom validate gemm.csv --where device=h100_sxm --rows out.csv",
-       "warploom validate gemm.csv --model detailed", "warploom validate gemm.csv --anchored h100_sxm", "warploom validate gemm.csv --json | jq '.tables[].overall'",
-       "warploom validate my_gemm.csv --device my_device.yaml"});
+  CLI::App* command =
+      add_command(root, "validate", "predict every row of measured tables and show the errors",
+                  {"warploom validate gemm.csv", "warploom validate gemm.csv --where device=h100_sxm --rows out.csv",
+                   "warploom validate gemm.csv --model detailed", "warploom validate gemm.csv --anchored h100_sxm",
+                   "warploom validate gemm.csv --json | jq '.tables[].overall'",
+                   "warploom validate my_gemm.csv --device my_device.yaml"});
   const auto arguments = std::make_shared<ValidateArguments>();
   command
       ->add_option(file_label, arguments->files,

@@ -203,15 +203,22 @@ double class_error(const ErrorBands& bands, std::string_view kind, const std::st
 // Errors of classes, each with the share of the run that it fills, and what the dependencies leave unexplained.
 void estimate_error(const CapturedRun& run, const std::string& source, const Library& library,
                     ReplayPrediction& prediction) {
-  const ErrorBands bands = ErrorBands::load(library);
+  const ErrorBands bands = ErrorBands::load_with_devices(library);
   const ReplayErrors measured = load_replay_errors(library);
+  const DeviceLookup devices(library);
+  const auto is_measured = [&](const std::string& device) {
+    const auto known = devices.canonical_name(device);
+    return known && bands.has_architecture(devices.find(*known).spec.architecture.name);
+  };
+  const ClassErrors& anchored =
+      is_measured(source) && is_measured(prediction.target_device) ? measured.anchored : measured.unmeasured;
   double error = run.self.error;
   double total = 0;
   for (const double seconds : prediction.report.seconds) total += seconds;
   const auto seconds = [&](Cause cause) { return prediction.report.seconds[static_cast<std::size_t>(cause)]; };
   const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind, double ClassErrors::* of) {
     const bool elsewhere = prediction.target_device != source;
-    const std::array<double, 4> of_basis = {measured.anchored.*of, class_error(bands, kind, prediction.target_device),
+    const std::array<double, 4> of_basis = {anchored.*of, class_error(bands, kind, prediction.target_device),
                                             measured.scaled.*of, elsewhere ? measured.kept.*of : 0.0};
     double sum = 0;
     double weight = 0;
@@ -237,7 +244,8 @@ void estimate_error(const CapturedRun& run, const std::string& source, const Lib
   }
   prediction.relative_error = error;
   prediction.error_of = fmt::format(
-      "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), and "
+      "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), "
+      "and "
       "the unchanged replay's own {:.2g}%",
       100 * run.self.error);
 }

@@ -26,11 +26,13 @@ struct ClassErrors {
 
 struct ReplayErrors {
   ClassErrors anchored;
+  ClassErrors unmeasured;
   ClassErrors scaled;
   ClassErrors kept;
   static auto fields() {
     return field_list(
         field("anchored", &ReplayErrors::anchored, "shapes recorded: measured x predicted there / predicted here"),
+        field("unmeasured", &ReplayErrors::unmeasured, "the same, where a device's kernels were never measured"),
         field("scaled", &ReplayErrors::scaled, "no shapes: as a kernel of the class that takes as long"),
         field("kept", &ReplayErrors::kept, "as long as it was captured, although the device is another"));
   }

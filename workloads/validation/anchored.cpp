@@ -56,10 +56,9 @@ double ideal_us(const Predicted& predicted, ValidationContext& context) {
   const DeviceSpec& device = context.device(predicted.device).spec;
   // "bf16 (fp8 keys)": products are of the first.
   const auto type = find_data_type(predicted.dtype.substr(0, predicted.dtype.find(' ')));
-  const FlopRate rate =
-      type && device.has(*type) ? device.peak(*type) : device.vector_peak_at(device.clock.data_sheet);
-  const double seconds = std::max(predicted.baseline.flops / rate.value(),
-                                  predicted.baseline.bytes / device.memory.bandwidth.value());
+  const FlopRate rate = type && device.has(*type) ? device.peak(*type) : device.vector_peak_at(device.clock.data_sheet);
+  const double seconds =
+      std::max(predicted.baseline.flops / rate.value(), predicted.baseline.bytes / device.memory.bandwidth.value());
   return seconds * microseconds_a_second;
 }
 

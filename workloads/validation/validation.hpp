@@ -26,7 +26,7 @@ struct RowFilter {
 struct ValidationOptions {
   std::vector<RowFilter> where;
   bool keeps_rows = false;  // cells and labels of every row, for --rows
-  std::string anchor;       // a device: the others' rows are predicted from its own (anchored.hpp); empty: by themselves
+  std::string anchor;  // a device: the others' rows are predicted from its own (anchored.hpp); empty: by themselves
   std::function<void(std::int64_t rows)> progress;
 };
 

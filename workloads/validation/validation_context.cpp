@@ -81,9 +81,11 @@ std::string ValidationContext::data_path(std::string_view name, std::string_view
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path given(name);
-  if (const fs::path beside = fs::path(table).parent_path() / given; fs::exists(beside, ignored)) return beside.string();
+  if (const fs::path beside = fs::path(table).parent_path() / given; fs::exists(beside, ignored))
+    return beside.string();
   if (data_folder_.empty()) {
-    throw UserError(fmt::format("there is no {} beside the table, and no folder of data is named", warploom::quoted(name)));
+    throw UserError(
+        fmt::format("there is no {} beside the table, and no folder of data is named", warploom::quoted(name)));
   }
   if (const fs::path shared = fs::path(data_folder_) / given; fs::exists(shared, ignored)) return shared.string();
   throw UserError(fmt::format("there is no {} beside the table or in the folder of data", warploom::quoted(name)));

@@ -19,8 +19,7 @@ constexpr const char* head = "device,dtype,m,n,k,latency_us\n";
 
 ValidationContext context_of_library() { return ValidationContext(Library({WARPLOOM_SOURCE_DIR "/configs"})); }
 
-TableValidation validate(const std::string& rows, const std::string& anchor,
-                         std::vector<RowFilter> where = {}) {
+TableValidation validate(const std::string& rows, const std::string& anchor, std::vector<RowFilter> where = {}) {
   ValidationContext context = context_of_library();
   ValidationOptions options;
   options.anchor = anchor;
@@ -49,8 +48,7 @@ Known known(const std::string& device, const std::string& shape) {
 constexpr const char* square = "bf16,4096,4096,4096";
 
 TEST(Anchored, IsMeasuredThereTimesPredictedHereOverPredictedThere) {
-  const TableValidation table =
-      validate(fmt::format("h100_sxm,{},300\na100_sxm,{},700\n", square, square), "h100_sxm");
+  const TableValidation table = validate(fmt::format("h100_sxm,{},300\na100_sxm,{},700\n", square, square), "h100_sxm");
   ASSERT_EQ(table.predicted.size(), 1U);
   const Known there = known("h100_sxm", square);
   const Known here = known("a100_sxm", square);

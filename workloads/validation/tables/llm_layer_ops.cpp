@@ -129,7 +129,9 @@ class LlmLayerOpsTable final : public TableKind {
     return names;
   }
   std::span<const std::string_view> shape_columns() const override {
-    static constexpr std::array<std::string_view, 9> names = {"op", "num_tokens", "num_tensor_parallel_workers", "n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp"};
+    static constexpr std::array<std::string_view, 9> names = {
+        "op",         "num_tokens",   "num_tensor_parallel_workers", "n_head", "n_kv_head", "n_embd", "n_expanded_embd",
+        "vocab_size", "use_gated_mlp"};
     return names;
   }
 

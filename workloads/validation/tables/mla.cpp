@@ -26,7 +26,8 @@ class MlaTable final : public TableKind {
     return names;
   }
   std::span<const std::string_view> shape_columns() const override {
-    static constexpr std::array<std::string_view, 8> names = {"phase", "kernel", "dtype", "kv_dtype", "batch", "q_len", "kv_len", "q_heads"};
+    static constexpr std::array<std::string_view, 8> names = {"phase", "kernel", "dtype",  "kv_dtype",
+                                                              "batch", "q_len",  "kv_len", "q_heads"};
     return names;
   }
 

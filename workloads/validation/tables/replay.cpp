@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
@@ -17,9 +19,8 @@ namespace warploom {
 namespace {
 
 ReplayMode mode_of(std::string_view text) {
-  static constexpr std::pair<ReplayMode, std::string_view> modes[] = {{ReplayMode::unchanged, "unchanged"},
-                                                                      {ReplayMode::retimed, "retimed"},
-                                                                      {ReplayMode::by_class, "by_class"}};
+  static constexpr std::pair<ReplayMode, std::string_view> modes[] = {
+      {ReplayMode::unchanged, "unchanged"}, {ReplayMode::retimed, "retimed"}, {ReplayMode::by_class, "by_class"}};
   std::vector<std::string> names;
   for (const auto& [mode, name] : modes) {
     if (name == text) return mode;
@@ -31,7 +32,9 @@ ReplayMode mode_of(std::string_view text) {
 class ReplayTable final : public TableKind {
  public:
   std::string_view name() const override { return "replay"; }
-  std::string_view meaning() const override { return "captures of one step on two devices, each replayed for the other"; }
+  std::string_view meaning() const override {
+    return "captures of one step on two devices, each replayed for the other";
+  }
   std::span<const std::string_view> columns() const override {
     static constexpr std::array<std::string_view, 5> names = {"step", "capture", "same_step", "device", "replay"};
     return names;
