@@ -25,8 +25,6 @@ ReplayPart part_of(OpClass op_class) {
       return ReplayPart::gemm;
     case OpClass::attention:
       return ReplayPart::attention;
-    case OpClass::copy:
-      return ReplayPart::copy;
     default:
       return ReplayPart::other_kernels;
   }
@@ -43,7 +41,7 @@ ReplayTimes times_of(const CapturedRun& run, const std::function<Interval(std::s
       const DeviceOp& op = run.captures[i].device_ops[k];
       if (!is_work(op)) continue;
       work.push_back(interval_of(i, k));
-      if (op.op_class != OpClass::communication) sum(part_of(op.op_class)) += duration_of(i, k);
+      if (op.op_class != OpClass::communication && op.op_class != OpClass::copy) sum(part_of(op.op_class)) += duration_of(i, k);
     }
     if (work.empty()) continue;
     const IntervalSet set(std::move(work));

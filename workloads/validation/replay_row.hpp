@@ -20,10 +20,10 @@ enum class ReplayPart : std::uint8_t {
   gemm,           // sum of durations by class, added over ranks: products and convolutions
   attention,      // fused attention
   other_kernels,  // all other kernels but communication
-  copy,           // copies and fills
 };
-inline constexpr std::array<std::string_view, 6> replay_part_names = {"span",      "busy",          "gemm",
-                                                                      "attention", "other kernels", "copies"};
+// Copies are no part of it: most cross to the host, over whatever link, and are kept as they were captured.
+inline constexpr std::array<std::string_view, 5> replay_part_names = {"span", "busy", "gemm", "attention",
+                                                                      "other kernels"};
 using ReplayTimes = std::array<double, replay_part_names.size()>;  // microseconds; 0: there is none of it
 
 enum class ReplayMode : std::uint8_t {

@@ -49,7 +49,9 @@ class ReplayTable final : public TableKind {
   Predicted predict_one(const CsvRow& row, int measurement, ValidationContext& context) const override {
     const auto part = static_cast<std::size_t>(measurement);
     const ReplayMode mode = mode_of(row.text("replay"));
-    const std::string device = context.device(row.text("device")).name;
+    const std::string known = context.canonical_device(row.text("device"));
+    const std::string device = known.empty() ? std::string(row.text("device")) : known;
+    if (mode != ReplayMode::unchanged) context.device(device);  // throws where nobody described it
     const std::string path = context.data_path(row.text("capture"), row.origin().file());
     const CapturedRun& run = captured_run(path, context);
     const CapturedRun& other = captured_run(context.data_path(row.text("same_step"), row.origin().file()), context);
@@ -66,9 +68,9 @@ class ReplayTable final : public TableKind {
     const ReplayTimes was = captured_times(run);
     Predicted result;
     result.device = device;
-    result.group = {{"from", is_unchanged ? "unchanged" : device_of(run, context)},
+    result.group = {{"replay", is_unchanged ? "unchanged" : "from " + device_of(run, context)},
                     {"part", std::string(replay_part_names[part])}};
-    if (mode == ReplayMode::by_class) result.group.emplace_back("shapes", "ignored");
+    if (mode == ReplayMode::by_class) result.group.emplace_back("shapes", "without shapes");
     result.labels = {{"step", std::string(row.text("step"))}};
     result.measured_us = captured_times(other)[part];
     if (was[part] <= 0 || result.measured_us <= 0) {
