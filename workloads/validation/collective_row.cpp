@@ -131,6 +131,9 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
   const std::int64_t node = alone->topology->node_size();
   const std::int64_t nodes = is_one_machine ? (row.in_node + node - 1) / node : row.nodes;
   if (row.in_node > node && !is_one_machine) throw UserError("more ranks in a node than the cluster's nodes have");
+  if (!is_one_machine && alone->topology->cluster_size() < nodes * node) {
+    throw UserError("the cluster that stands for the device has fewer nodes");
+  }
   if (!is_one_machine) {
     if (const auto cards = cards_of(row.fabric)) {
       const auto added = card_overrides(*cards, node);
