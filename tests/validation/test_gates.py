@@ -43,7 +43,7 @@ GATES = [
 REPLAY_GATES = [
     ("replays.csv", {"part": "span", "shapes": None}, 0.09),
     ("replays.csv", {"part": "busy", "shapes": None}, 0.10),
-    ("replays.csv", {"part": "busy", "shapes": "without shapes"}, 0.30),
+    ("replays.csv", {"part": "busy", "shapes": "without shapes"}, 0.16),
     ("self_replays.csv", {"part": "span"}, 0.002),
     ("self_replays.csv", {"part": "busy"}, 0.01),
 ]
