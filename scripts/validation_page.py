@@ -42,11 +42,22 @@ TITLES = {
     "memory_bound": "Memory-bound FP32 operations",
     "collectives": "Collectives",
     "training": "Training steps",
+    "replay": "Captured steps replayed",
 }
 BASELINES = {
     "roofline": "roofline, 3 fitted parameters",
     "latency_bandwidth": "latency + bandwidth, fitted",
     "constant_efficiency": "constant efficiency of the other sets",
+    "unchanged": "unchanged",
+    "peaks": "ratio of peaks",
+}
+# Tables of kinds whose kernels several devices ran, and the devices from which the others are predicted (`--anchored`).
+ANCHORS = {
+    "gemm": ("a100_sxm", "h100_sxm", "l40s"),
+    "attention": ("a100_sxm", "h100_sxm", "l40s"),
+    "llm_layer_ops": ("a40", "h100_sxm"),
+    "memory_bound": ("v100_pcie_32gb", "t4"),
+    "collectives": ("a100_sxm", "h100_sxm"),
 }
 
 
@@ -305,6 +316,34 @@ def draw(kind, rows, target):
     return target.name
 
 
+def anchored_section(warploom, found):
+    """Devices predicted from what another measured of the same kernels, as a replay does, beside simpler ways."""
+    lines = []
+    for table_of_kind in found:
+        for anchor in ANCHORS.get(table_of_kind["kind"], ()):
+            done = subprocess.run([warploom, "validate", table_of_kind["file"], "--anchored", anchor, "--json"],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode:
+                continue
+            one = json.loads(done.stdout)["tables"][0]
+            for device in sorted({group["device"] for group in one["groups"]}):
+                groups = [group for group in one["groups"] if group["device"] == device]
+                plain = [{"rows": group["rows"], "mape": group["other"]["mape"]} for group in groups]
+                lines.append([TITLES.get(one["kind"], one["kind"]), anchor, device, f"{sum(g['rows'] for g in groups):,}",
+                              percent(weighted(groups, "mape")), percent(bias_of(groups), True), percent(weighted(plain, "mape")),
+                              percent(weighted(groups, "baseline_mape"))])
+    if not lines:
+        return ""
+    notes = NOTES / "anchored.md"
+    text = "## From one device to another\n\n"
+    text += ("Kernels that two devices ran, predicted for the one from what the other measured: measured x predicted here / predicted "
+             "there, as `warploom replay --on` does with operations whose shapes are recorded (`warploom validate TABLE --anchored "
+             "DEVICE`). Beside it the plain prediction of the same rows, and the measurement scaled by what bounds the kernel at both "
+             "data sheets' peaks.\n\n")
+    text += table(["kernels", "from", "to", "rows", "anchored", "bias", "plain", "ratio of peaks"], lines)
+    return text + ("\n" + notes.read_text(encoding="utf-8").strip() + "\n" if notes.exists() else "") + "\n"
+
+
 def constants_section(warploom):
     """What was fitted, from the tags in the files: how many constants, and who uses them."""
     done = subprocess.run([warploom, "calibrate", "--constants", "--json"], capture_output=True, text=True, check=False)
@@ -342,6 +381,9 @@ def main():
     arguments.add_argument("--data", default=os.environ.get("WARPLOOM_DATA"))
     given = arguments.parse_args()
     files = sorted(PUBLISHED.glob("*.csv"))
+    if given.data:
+        os.environ["WARPLOOM_DATA"] = given.data  # captures that tables of replays name lie there
+        files += sorted(PUBLISHED.parent.glob("*.csv"))
     for folder in FOLDERS if given.data else ():
         files += sorted((Path(given.data) / folder).glob("*.csv"))
     files = [file for file in files if is_known(given.warploom, file)]
@@ -362,8 +404,8 @@ def main():
     for one in large:
         if one in unknown:
             continue
-        name = f"validation_{Path(one['file']).stem}.svg"
-        text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name), given.warploom)
+        name = None if one["kind"] == "replay" else f"validation_{Path(one['file']).stem}.svg"
+        text += section(one, draw(one["kind"], by_file.get(one["file"], []), IMAGES / name) if name else None, given.warploom)
     if unknown:
         text += "## Tables of which no row is predicted yet\n\n"
         for one in unknown:
@@ -373,6 +415,7 @@ def main():
         text += "# Published figures, in every clone\n\n"
     for one in small:
         text += section(one, None, given.warploom)
+    text += anchored_section(given.warploom, large)
     text += constants_section(given.warploom)
     rest = NOTES / "after.md"
     if rest.exists():

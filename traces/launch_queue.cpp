@@ -62,7 +62,8 @@ std::unordered_map<std::uint32_t, std::uint32_t> find_full_queues(const Capture&
     const auto earlier = [](const Launched& a, const Launched& b) {
       return std::pair(a.at, a.op) < std::pair(b.at, b.op);
     };
-    if (!std::is_sorted(launched.begin(), launched.end(), earlier)) std::sort(launched.begin(), launched.end(), earlier);
+    if (!std::is_sorted(launched.begin(), launched.end(), earlier))
+      std::sort(launched.begin(), launched.end(), earlier);
     for (const auto& [call, op] : stalls_of(capture, before, launched)) found.emplace(call, op);
   }
   return found;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "bindings/cli/command.hpp"
@@ -25,6 +26,7 @@ struct ValidateArguments {
   std::vector<std::string> devices;
   std::string rows;
   std::vector<std::string> models;
+  std::string anchor;
   bool no_cache = false;
   bool as_json = false;
   bool quiet = false;
@@ -53,11 +55,17 @@ void validate(const ValidateArguments& arguments, Session& session) {
   ValidationContext context;
   for (const std::string& path : arguments.devices) context.use_device_file(path);
   const bool in_detail = is_detailed(arguments);
+  if (in_detail && !arguments.anchor.empty()) {
+    throw UserError("`--anchored` and `--model detailed` exclude one another: replays anchor the analytic model",
+                    "leave one of them out");
+  }
+  if (const char* folder = std::getenv("WARPLOOM_DATA")) context.set_data_folder(folder);
   const OpenCache cache(session.console, in_detail && !arguments.no_cache);
   context.set_cache(cache.get());
   ValidationOptions options;
   for (const std::string& text : arguments.where) options.where.push_back(RowFilter::parse(text));
   options.keeps_rows = !arguments.rows.empty();
+  options.anchor = arguments.anchor;
   std::vector<TableValidation> tables;
   for (const std::string& file : arguments.files) {
     Progress progress(session.console, arguments.quiet ? ProgressMode::none : ProgressMode::automatic,
@@ -79,11 +87,12 @@ void validate(const ValidateArguments& arguments, Session& session) {
 }  // namespace
 
 void add_validate(CLI::App& root, Action& action) {
-  CLI::App* command = add_command(
-      root, "validate", "predict every row of measured tables and show the errors",
-      {"warploom validate gemm.csv", "warploom validate gemm.csv --where device=h100_sxm --rows out.csv",
-       "warploom validate gemm.csv --model detailed", "warploom validate gemm.csv --json | jq '.tables[].overall'",
-       "warploom validate my_gemm.csv --device my_device.yaml"});
+  CLI::App* command =
+      add_command(root, "validate", "predict every row of measured tables and show the errors",
+                  {"warploom validate gemm.csv", "warploom validate gemm.csv --where device=h100_sxm --rows out.csv",
+                   "warploom validate gemm.csv --model detailed", "warploom validate gemm.csv --anchored h100_sxm",
+                   "warploom validate gemm.csv --json | jq '.tables[].overall'",
+                   "warploom validate my_gemm.csv --device my_device.yaml"});
   const auto arguments = std::make_shared<ValidateArguments>();
   command
       ->add_option(file_label, arguments->files,
@@ -99,6 +108,10 @@ void add_validate(CLI::App& root, Action& action) {
                    "a device file of your own instead of the library's of the same name; may be repeated")
       ->type_name(file_label)
       ->allow_extra_args(false);
+  command
+      ->add_option("--anchored", arguments->anchor,
+                   "predict other devices from what this one measured of the same kernels, as a replay does")
+      ->type_name("DEVICE");
   command->add_option("--rows", arguments->rows, "write every row with its prediction, or why there is none, as CSV")
       ->type_name(file_label);
   set_choices(command

@@ -28,6 +28,10 @@ std::string_view kind_name(BaselineKind kind) {
       return "latency_bandwidth";
     case BaselineKind::constant_efficiency:
       return "constant_efficiency";
+    case BaselineKind::unchanged:
+      return "unchanged";
+    case BaselineKind::peaks:
+      return "peaks";
   }
   return "";
 }
@@ -58,6 +62,7 @@ Json table_json(const TableValidation& table) {
   Json baseline = summary(table.baseline);
   baseline["kind"] = kind_name(table.baseline_kind);
   Json json = {{"file", table.file}, {"kind", table.kind}, {"model", table.model}};
+  if (!table.anchor.empty()) json["anchor"] = table.anchor;
   if (table.other_overall) {
     json["other_model"] = table.other_model;  // `other` of every group is its errors on the same rows
     json["other_overall"] = summary(*table.other_overall);

@@ -19,19 +19,13 @@
 #include "workloads/cluster_lookup.hpp"
 #include "workloads/device_lookup.hpp"
 #include "workloads/network_lookup.hpp"
+#include "workloads/replay/replay_errors.hpp"
 #include "workloads/replay/what_if.hpp"
 #include "workloads/validation/error_bands.hpp"
 
 namespace warploom {
 
 namespace {
-
-// The relative error of what was scaled by its class alone: the spread of such kernels' own ratios between devices is
-// about as large as the ratios (no measurement of ours; said with the band).
-constexpr double scaled_error = 0.25;
-
-// Of what is kept as recorded although the hardware is another: nobody knows, and it is said with the band.
-constexpr double kept_error = 0.5;
 
 struct FoundCluster {
   std::string name;
@@ -233,22 +227,23 @@ double class_error(const ErrorBands& bands, std::string_view kind, const std::st
 // Errors of classes, each with the share of the run that it fills, and what the dependencies leave unexplained.
 void estimate_error(const CapturedRun& run, const std::string& source, const Library& library,
                     ReplayPrediction& prediction) {
-  const ErrorBands bands = ErrorBands::load(library);
-  struct Part {
-    OpClass op_class;
-    Cause cause;
-    const char* kind;
+  const ErrorBands bands = ErrorBands::load_with_devices(library);
+  const ReplayErrors measured = load_replay_errors(library);
+  const DeviceLookup devices(library);
+  const auto is_measured = [&](const std::string& device) {
+    const auto known = devices.canonical_name(device);
+    return known && bands.has_architecture(devices.find(*known).spec.architecture.name);
   };
+  const ClassErrors& anchored =
+      is_measured(source) && is_measured(prediction.target_device) ? measured.anchored : measured.unmeasured;
   double error = run.self.error;
   double total = 0;
   for (const double seconds : prediction.report.seconds) total += seconds;
   const auto seconds = [&](Cause cause) { return prediction.report.seconds[static_cast<std::size_t>(cause)]; };
-  const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind) {
-    const double target_error = class_error(bands, kind, prediction.target_device);
-    const double source_error = class_error(bands, kind, source);
+  const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind, double ClassErrors::* of) {
     const bool elsewhere = prediction.target_device != source;
-    const std::array<double, 4> of_basis = {std::hypot(target_error, source_error), target_error, scaled_error,
-                                            elsewhere ? kept_error : 0.0};
+    const std::array<double, 4> of_basis = {anchored.*of, class_error(bands, kind, prediction.target_device),
+                                            measured.scaled.*of, elsewhere ? measured.kept.*of : 0.0};
     double sum = 0;
     double weight = 0;
     for (const OpClass op_class : classes) {
@@ -265,17 +260,18 @@ void estimate_error(const CapturedRun& run, const std::string& source, const Lib
     for (std::size_t i = 0; i < cause_count; ++i) {
       if (is_exposed_communication(static_cast<Cause>(i))) communication += prediction.report.seconds[i];
     }
-    error += weighted({OpClass::gemm}, "gemm") * seconds(Cause::gemm) / total;
-    error += weighted({OpClass::attention}, "attention") * seconds(Cause::attention) / total;
-    error += weighted({OpClass::norm, OpClass::element_wise, OpClass::other}, "memory_bound") *
+    error += weighted({OpClass::gemm}, "gemm", &ClassErrors::gemm) * seconds(Cause::gemm) / total;
+    error += weighted({OpClass::attention}, "attention", &ClassErrors::attention) * seconds(Cause::attention) / total;
+    error += weighted({OpClass::norm, OpClass::element_wise, OpClass::other}, "memory_bound", &ClassErrors::other) *
              seconds(Cause::other_compute) / total;
-    error += weighted({OpClass::communication}, "collectives") * communication / total;
+    error += weighted({OpClass::communication}, "collectives", &ClassErrors::communication) * communication / total;
   }
   prediction.relative_error = error;
   prediction.error_of = fmt::format(
-      "errors of the classes of kernels and collectives on their validation tables, {:.0f}% for what is scaled without "
-      "shapes, {:.0f}% for what is kept on other hardware, and the unchanged replay's own {:.2g}%",
-      100 * scaled_error, 100 * kept_error, 100 * run.self.error);
+      "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), "
+      "and "
+      "the unchanged replay's own {:.2g}%",
+      100 * run.self.error);
 }
 
 struct FoundSource {
@@ -404,7 +400,8 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
   const FoundCluster target = load_target(name, devices * times, question, what_if, library);
   prediction.target = target.name;
   prediction.target_device = target.device_name;
-  prediction.retimed = retime(run, source.known(), {target.device, devices, question.ranks > 1});
+  prediction.retimed =
+      retime(run, source.known(), {target.device, devices, question.ranks > 1, question.ignores_shapes});
   prediction.retimed.retiming.devices = devices;
   prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
   require_plans(prediction.retimed, target.cluster.machine, what_if);
@@ -455,6 +452,13 @@ void require_device_work(const CapturedRun& run) {
   if (!run.self.ranks.empty()) return;
   throw UserError("the captures hold no work of a device: there is nothing to replay",
                   "`warploom inspect` says what they hold; capture with CUDA (or NPU) activities");
+}
+
+std::string captured_device(const CapturedRun& run) {
+  for (const auto& capture : run.captures) {
+    if (auto name = captured_device(capture); !name.empty()) return name;
+  }
+  return {};
 }
 
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {

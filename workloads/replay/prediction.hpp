@@ -21,6 +21,7 @@ struct ReplayQuestion {
   std::string source;                  // likewise; empty: by the device's name in the capture
   std::string what_if;                 // a file of edits; empty: none
   std::int64_t ranks = 0;              // that the one capture stands for; 0: what the captures say
+  bool ignores_shapes = false;         // as if none had been recorded: what scaling by class alone is worth
   std::function<void(std::size_t done, std::size_t all)> progress;
 
   // Anything beyond the unchanged replay.
@@ -61,6 +62,9 @@ struct ReplayPrediction {
 
 // Throws UserError where no device did anything: there is nothing to play.
 void require_device_work(const CapturedRun& run);
+
+// The device of the captures, by the name that the driver gives it; empty where none is named.
+std::string captured_device(const CapturedRun& run);
 
 // Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured, and for a
 // what-if that fits nothing or needs hardware that is not known.

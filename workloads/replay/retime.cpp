@@ -51,17 +51,18 @@ struct Answer {
 // From one device to another.
 class KernelRetiming {
  public:
-  KernelRetiming(const DeviceSpec* source, const DeviceSpec& target) : target_(target) {
+  KernelRetiming(const DeviceSpec* source, const ReplayTarget& target)
+      : target_(target.device), ignores_shapes_(target.ignores_shapes) {
     if (source == nullptr) return;
     source_.emplace(*source);
-    is_same_ = device_numbers(*source) == device_numbers(target);
+    is_same_ = device_numbers(*source) == device_numbers(target.device);
   }
 
   Answer of(const Capture& capture, std::uint32_t index, const DeviceOpDetail* detail) {
     if (is_same_) return {};
     const auto& op = capture.device_ops[index];
     if (op.kind == DeviceOpKind::copy || op.kind == DeviceOpKind::fill) return of_memory(capture, op);
-    if (const auto kernel = kernel_of(capture, op, detail)) {
+    if (const auto kernel = ignores_shapes_ ? std::nullopt : kernel_of(capture, op, detail)) {
       if (const auto answer = of_shapes(*kernel)) return *answer;
     }
     return of_class(capture, op);
@@ -142,6 +143,7 @@ class KernelRetiming {
   std::optional<OwnTime> source_;
   OwnTime target_;
   bool is_same_ = false;  // all is as it was measured
+  bool ignores_shapes_ = false;
   std::map<std::tuple<const Capture*, TextId, TextId, TextId, TextId, OpClass>, std::optional<Kernel>> kernels_;
   std::map<std::tuple<OpClass, DataType, std::int64_t>, std::optional<double>> ratios_;
 };
@@ -317,7 +319,7 @@ Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayT
   for (std::size_t i = 0; i < run.captures.size(); ++i) {
     const auto& capture = run.captures[i];
     all_described = all_described && source.devices[i] != nullptr;
-    auto& from_source = kernels.try_emplace(source.devices[i], source.devices[i], target.device).first->second;
+    auto& from_source = kernels.try_emplace(source.devices[i], source.devices[i], target).first->second;
     std::vector<const DeviceOpDetail*> details(capture.device_ops.size(), nullptr);
     for (const auto& detail : capture.details) details[detail.op] = &detail;
     auto& durations = result.retiming.durations.emplace_back(capture.device_ops.size());

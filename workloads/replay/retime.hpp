@@ -40,8 +40,9 @@ struct ReplaySource {
 
 struct ReplayTarget {
   DeviceSpec device;
-  std::int64_t devices = 0;  // that the run uses
-  bool fills = false;        // one capture stands for all: equal groups run at once
+  std::int64_t devices = 0;     // that the run uses
+  bool fills = false;           // one capture stands for all: equal groups run at once
+  bool ignores_shapes = false;  // kernels are scaled by their class alone
 };
 
 struct Retimed {

@@ -135,6 +135,11 @@ Roofline fit_roofline(std::span<const BaselinePoint> all, bool has_flops) {
 
 std::vector<double> baseline_times(BaselineKind kind, std::span<const BaselineRow> rows) {
   if (kind == BaselineKind::constant_efficiency) return constant_efficiencies(rows);
+  if (kind == BaselineKind::unchanged) {
+    std::vector<double> times;
+    for (const BaselineRow& row : rows) times.push_back(row.point.features.ideal_us);
+    return times;
+  }
   return rooflines(rows, kind == BaselineKind::roofline);
 }
 

@@ -5,6 +5,7 @@
 // Latency + bandwidth: t = t0 + bytes / bandwidth, two.
 // Both minimise the mean absolute relative error, in sample: what they are scored by.
 // Constant efficiency: t = ideal / efficiency, the median efficiency of all rows of the other sets.
+// Unchanged:           t = ideal.
 #pragma once
 
 #include <span>

@@ -105,7 +105,8 @@ std::string size_class_of(std::int64_t bytes) {
 std::string library_version(std::string_view text) {
   const auto words = split(trim(text), ' ');
   if (words.empty() || to_lower(words[0]) != "nccl") throw UserError("a collective library that is not modelled");
-  if (words.size() < 2 || words[1] == "unknown") return {};
+  // RCCL's versions are not NCCL's.
+  if (words.size() < 2 || words[1] == "unknown" || words[1] == "RCCL") return {};
   if (words[1].empty() || words[1][0] < '0' || words[1][0] > '9')
     throw UserError("a collective library that is not modelled");
   return words[1];
@@ -130,6 +131,9 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
   const std::int64_t node = alone->topology->node_size();
   const std::int64_t nodes = is_one_machine ? (row.in_node + node - 1) / node : row.nodes;
   if (row.in_node > node && !is_one_machine) throw UserError("more ranks in a node than the cluster's nodes have");
+  if (!is_one_machine && alone->topology->cluster_size() < nodes * node) {
+    throw UserError("the cluster that stands for the device has fewer nodes");
+  }
   if (!is_one_machine) {
     if (const auto cards = cards_of(row.fabric)) {
       const auto added = card_overrides(*cards, node);
@@ -161,6 +165,8 @@ void predict_collective(const CollectiveRow& row, ValidationContext& context, Pr
                   {"ranks", std::to_string(ranks)}};
   result.labels = {{"algorithm", estimate.algorithm}, {"protocol", estimate.protocol}};
   result.baseline.bytes = static_cast<double>(call.bytes.count()) * bus_factor(row.kind, ranks);
+  const Bandwidth links = is_one_machine ? alone->topology->port() : network->topology->card();
+  if (links > Bandwidth{0}) result.baseline.ideal_us = result.baseline.bytes / links.value() * 1e6;
 }
 
 }  // namespace warploom

@@ -113,6 +113,10 @@ const ErrorBand* ErrorBands::find(std::string_view kind, std::string_view device
   return found == bands_.end() ? nullptr : &*found;
 }
 
+bool ErrorBands::has_architecture(std::string_view architecture) const {
+  return std::ranges::find(devices_, architecture, &BandDevice::architecture) != devices_.end();
+}
+
 const BandDevice* ErrorBands::traits_of(std::string_view device) const {
   const auto found = std::ranges::find(devices_, device, &BandDevice::name);
   return found == devices_.end() ? nullptr : &*found;

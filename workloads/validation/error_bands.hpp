@@ -52,6 +52,8 @@ class ErrorBands {
   static ErrorBands load_with_devices(const Library& library);
 
   const std::vector<ErrorBand>& all() const { return bands_; }
+  // Whether a device of this architecture has records; needs the devices.
+  bool has_architecture(std::string_view architecture) const;
   // Exactly this class; null where nothing was recorded.
   const ErrorBand* find(std::string_view kind, std::string_view device, std::string_view dtype,
                         std::string_view size_class) const;

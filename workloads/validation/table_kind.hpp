@@ -23,6 +23,8 @@ enum class BaselineKind : std::uint8_t {
   roofline,             // t0 + max(work / rate, bytes / bandwidth): three parameters
   latency_bandwidth,    // t0 + bytes / bandwidth: two
   constant_efficiency,  // ideal time / efficiency: one a device family and data type, fitted on the other sets
+  unchanged,            // the ideal time as it is, nothing fitted: a step takes elsewhere as long as it was captured
+  peaks,                // measured on the anchor x the ratio of ideal times at both data sheets' peaks, nothing fitted
 };
 
 struct BaselineFeatures {
@@ -65,6 +67,10 @@ class TableKind {
   virtual std::span<const std::string_view> columns() const = 0;
   virtual std::string_view device_column() const { return "device"; }
   virtual BaselineKind baseline() const { return BaselineKind::roofline; }
+
+  // What decides the kernel, whatever the device it ran on: rows with the same cells in these columns (those that the
+  // table has) are one kernel on several devices, and `--anchored` predicts one from another. Empty: rows do not pair.
+  virtual std::span<const std::string_view> shape_columns() const { return {}; }
 
   // Throws UserError for a row that cannot be predicted; its message() is the reason that the row is counted under, so
   // let it be the same text for the same reason. Bad cells (CsvRowError of row.number(...)), devices that nobody

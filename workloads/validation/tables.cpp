@@ -30,6 +30,7 @@ std::span<const TableKind* const> table_kinds() {
       &moe_low_latency_table(),
       &moe_normal_table(),
       &moe_libraries_table(),
+      &replay_table(),
   };
   return kinds;
 }

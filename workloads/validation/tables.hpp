@@ -23,5 +23,6 @@ const TableKind& custom_all_reduce_table();
 const TableKind& moe_low_latency_table();
 const TableKind& moe_normal_table();
 const TableKind& moe_libraries_table();
+const TableKind& replay_table();
 
 }  // namespace warploom

@@ -13,6 +13,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/text.hpp"
+#include "workloads/validation/anchored.hpp"
 #include "workloads/validation/baseline.hpp"
 #include "workloads/validation/error_bands.hpp"
 
@@ -25,9 +26,10 @@ constexpr std::size_t most_suggested = 12;
 // The filters of one table: on a cell before a row is predicted, on a group's key afterwards.
 class Filters {
  public:
+  // Rows of `anchor`, a canonical name, pass whatever device is asked for.
   Filters(const std::vector<RowFilter>& filters, const CsvReader& table, const TableKind& kind,
-          ValidationContext& context)
-      : context_(context) {
+          ValidationContext& context, std::string anchor)
+      : context_(context), anchor_(std::move(anchor)) {
     for (const RowFilter& filter : filters) {
       if (filter.key == "device") {
         const std::string canonical = context.canonical_device(filter.value);
@@ -49,6 +51,7 @@ class Filters {
       if (filter.is_device) {
         const std::string canonical = context_.canonical_device(cell);
         if (!canonical.empty()) cell = canonical;
+        if (!anchor_.empty() && cell == anchor_) continue;
       }
       if (!note(i, cell, filter.value)) return false;
     }
@@ -115,6 +118,7 @@ class Filters {
   }
 
   ValidationContext& context_;
+  std::string anchor_;
   std::vector<ByCell> by_cell_;
   std::vector<RowFilter> by_group_;
   std::vector<std::set<std::string>> seen_;
@@ -136,7 +140,8 @@ class TableReader {
         kind_(kind),
         context_(context),
         options_(options),
-        filters_(options.where, table, kind, context) {
+        anchor_(options.anchor.empty() ? std::string() : anchor_device(options.anchor, kind, context)),
+        filters_(options.where, table, kind, context, anchor_) {
     result_.file = table.file();
     result_.kind = kind.name();
     result_.baseline_kind = kind.baseline();
@@ -163,6 +168,8 @@ class TableReader {
   }
 
   std::vector<BaselineRow>& baseline_rows() { return baseline_rows_; }
+  const std::string& anchor() const { return anchor_; }
+  const std::vector<PairingRow>& pairing_rows() const { return pairing_rows_; }  // with an anchor
 
  private:
   void take(const CsvRow& row) {
@@ -205,6 +212,8 @@ class TableReader {
     baseline.group = index_of(baseline_groups_, device + "\n" + predicted.dtype);
     baseline.set = index_of(baseline_sets_, predicted.set);
     baseline_rows_.push_back(baseline);
+    if (!anchor_.empty())
+      pairing_rows_.push_back({predicted.device, shape_of(row, kind_), ideal_us(predicted, context_)});
     if (options_.keeps_rows)
       result_.kept.push_back({{row.cells().begin(), row.cells().end()}, std::move(predicted.labels)});
   }
@@ -246,9 +255,11 @@ class TableReader {
   const TableKind& kind_;
   ValidationContext& context_;
   const ValidationOptions& options_;
+  std::string anchor_;
   Filters filters_;
   TableValidation result_;
   std::vector<BaselineRow> baseline_rows_;
+  std::vector<PairingRow> pairing_rows_;
   std::unordered_map<std::string, std::size_t> groups_, reasons_, baseline_groups_, baseline_sets_;
   std::set<std::string> group_keys_;
 };
@@ -363,6 +374,14 @@ TableValidation validate_table(CsvReader table, ValidationContext& context, cons
   const TableKind& kind = table_kind_of(table);
   TableReader reader(table, kind, context, options);
   TableValidation result = reader.read();
+  if (!reader.anchor().empty()) {
+    const TableValidation plain = result;
+    predict_from_anchor(result, reader.pairing_rows(), reader.anchor());
+    sort_groups(result);
+    summarise(result);
+    set_beside(result, plain);
+    return result;
+  }
   const auto baselines = baseline_times(kind.baseline(), reader.baseline_rows());
   for (std::size_t i = 0; i < baselines.size(); ++i) result.predicted[i].baseline_us = baselines[i];
   sort_groups(result);

@@ -26,6 +26,7 @@ struct RowFilter {
 struct ValidationOptions {
   std::vector<RowFilter> where;
   bool keeps_rows = false;  // cells and labels of every row, for --rows
+  std::string anchor;  // a device: the others' rows are predicted from its own (anchored.hpp); empty: by themselves
   std::function<void(std::int64_t rows)> progress;
 };
 
@@ -78,6 +79,7 @@ struct TableValidation {
   ErrorSummary overall, baseline;  // of the rows that gate
   std::string model = "analytic";  // that predicted
   std::string other_model;         // that stands beside it; empty: none
+  std::string anchor;              // the device whose measurements predictions start from; empty: none
   std::optional<ErrorSummary> other_overall;
   std::optional<double> leave_one_set_out_mape;  // over the groups that have one, weighted by rows
   std::vector<std::string> columns;

@@ -77,6 +77,20 @@ ConfigValue ValidationContext::written_config(const std::string& name) {
   return lasting_memo<ConfigValue>("written:" + path, [&] { return load_config(path, {}, library_); });
 }
 
+std::string ValidationContext::data_path(std::string_view name, std::string_view table) const {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path given(name);
+  if (const fs::path beside = fs::path(table).parent_path() / given; fs::exists(beside, ignored))
+    return beside.string();
+  if (data_folder_.empty()) {
+    throw UserError(
+        fmt::format("there is no {} beside the table, and no folder of data is named", warploom::quoted(name)));
+  }
+  if (const fs::path shared = fs::path(data_folder_) / given; fs::exists(shared, ignored)) return shared.string();
+  throw UserError(fmt::format("there is no {} beside the table or in the folder of data", warploom::quoted(name)));
+}
+
 void ValidationContext::set_model(KernelModel model) {
   model_ = model;
   devices_.clear();

@@ -49,6 +49,11 @@ class ValidationContext {
   void set_overrides(const std::string& name, std::vector<std::string> overrides);
   std::vector<std::string> overrides(const std::string& name) const;
 
+  // Where files that a table names are looked for when they do not lie beside it; empty: nowhere else.
+  void set_data_folder(std::string folder) { data_folder_ = std::move(folder); }
+  // A file or folder that a row of `table` names. Throws UserError where there is none.
+  std::string data_path(std::string_view name, std::string_view table) const;
+
   // What times kernels from now on.
   void set_model(KernelModel model);
   KernelModel model() const { return model_; }
@@ -82,6 +87,7 @@ class ValidationContext {
   std::string path_of(const std::string& name) const;
 
   Library library_;
+  std::string data_folder_;
   KernelModel model_ = KernelModel::analytic;
   std::shared_ptr<DetailedCache> cache_;
   std::unique_ptr<DeviceLookup> lookup_;

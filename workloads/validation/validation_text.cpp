@@ -37,6 +37,10 @@ std::string_view baseline_title(BaselineKind kind) {
       return "latency + bandwidth*";
     case BaselineKind::constant_efficiency:
       return "constant efficiency*";
+    case BaselineKind::unchanged:
+      return "unchanged*";
+    case BaselineKind::peaks:
+      return "ratio of peaks*";
   }
   return "";
 }
@@ -49,6 +53,10 @@ std::string_view baseline_note(BaselineKind kind) {
       return "two parameters fitted to these rows by device and data type";
     case BaselineKind::constant_efficiency:
       return "one efficiency a GPU family and data type, fitted on the other sets";
+    case BaselineKind::unchanged:
+      return "as long as it was captured; of an unchanged replay, as long as its device was busy";
+    case BaselineKind::peaks:
+      return "measured on the anchor, scaled by what bounds it at both data sheets' peaks";
   }
   return "";
 }
@@ -250,8 +258,9 @@ void add_rows(const TableValidation& table, const std::vector<std::string>& colu
 
 std::string to_text(const TableValidation& table) {
   const auto predicted = static_cast<std::int64_t>(table.predicted.size());
-  std::string text = fmt::format("{}: {}, {} row{}, {} predicted\n", table.file, table.kind, count_of(table.rows),
-                                 table.rows == 1 ? "" : "s", count_of(predicted));
+  const std::string anchor = table.anchor.empty() ? "" : fmt::format(" from {}", table.anchor);
+  std::string text = fmt::format("{}: {}, {} row{}, {} predicted{}\n", table.file, table.kind, count_of(table.rows),
+                                 table.rows == 1 ? "" : "s", count_of(predicted), anchor);
   if (predicted > 0) {
     text += "\n" + errors_of(table) + "\n";
     text += intervals_of(table);

@@ -37,12 +37,14 @@ TEST(DeviceLookup, KnowsTheDevicesOfTheTables) {
                                                        {"A100-80GB", "a100_sxm"},
                                                        {"A100-40GB", "a100_sxm_40gb"},
                                                        {"H200", "h200_sxm"},
-                                                       {"a40", "a40"}};
+                                                       {"a40", "a40"},
+                                                       {"AMD Instinct MI300X", "mi300x"},
+                                                       {"AMD Instinct MI300X VF", "mi300x"}};
   for (const auto& [alias, name] : expected) EXPECT_EQ(devices().canonical_name(alias), name) << alias;
 }
 
 TEST(DeviceLookup, UnknownNamesAreToldWithASuggestion) {
-  EXPECT_FALSE(devices().canonical_name("MI300X"));
+  EXPECT_FALSE(devices().canonical_name("MI400X"));
   try {
     devices().find("h100_sxn");
     FAIL();

@@ -52,6 +52,12 @@ TEST(ErrorBands, ElsewhereTheDeviceOfTheNearestMemoryLends) {
   EXPECT_EQ(bands.band("gemm_fp32", b200, "fp32", "linear under 1 ms")->device, "a100_sxm");
 }
 
+TEST(ErrorBands, AnArchitectureIsMeasuredWhereOneOfItsDevicesHasRecords) {
+  const auto bands = bands_of({record("gemm", "h100_sxm", "bf16", "llm")});
+  EXPECT_TRUE(bands.has_architecture("Hopper"));
+  EXPECT_FALSE(bands.has_architecture("CDNA 3"));
+}
+
 TEST(ErrorBands, AnotherClassOrDataTypeSaysNothing) {
   const auto bands = bands_of({record("gemm", "h100_sxm", "bf16", "llm")});
   EXPECT_FALSE(bands.band("gemm", h100, "bf16", "skinny").has_value());

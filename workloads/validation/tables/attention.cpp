@@ -35,6 +35,12 @@ class AttentionTable final : public TableKind {
         "device", "dtype", "batch", "q_len", "kv_len", "q_heads", "kv_heads", "head_dim", "kv_dtype", "latency_us"};
     return names;
   }
+  // Each device runs its own library's kernel for it, as frameworks do.
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 10> names = {"phase",  "dtype",   "kv_dtype", "batch",    "q_len",
+                                                               "kv_len", "q_heads", "kv_heads", "head_dim", "window"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

@@ -30,6 +30,10 @@ class CollectivesTable final : public TableKind {
     return names;
   }
   BaselineKind baseline() const override { return BaselineKind::latency_bandwidth; }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 6> names = {"nodes", "gpus", "op", "algo", "dtype", "bytes"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& csv, ValidationContext& context) const override {
     Predicted result;

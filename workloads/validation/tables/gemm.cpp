@@ -45,6 +45,10 @@ class GemmTable final : public TableKind {
     static constexpr std::array<std::string_view, 6> names = {"device", "dtype", "m", "n", "k", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 4> names = {"dtype", "m", "n", "k"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

@@ -40,6 +40,10 @@ class GemmFp32Table final : public TableKind {
         "device", "batch", "m", "n", "k", "kernel", "tile_a", "tile_b", "grid_x", "grid_y", "grid_z", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 5> names = {"op", "batch", "m", "n", "k"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

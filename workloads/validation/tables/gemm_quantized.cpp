@@ -38,6 +38,10 @@ class GemmQuantizedTable final : public TableKind {
     static constexpr std::array<std::string_view, 7> names = {"device", "dtype", "kernel", "m", "n", "k", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 5> names = {"dtype", "kernel", "m", "n", "k"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

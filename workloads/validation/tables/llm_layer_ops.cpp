@@ -128,6 +128,12 @@ class LlmLayerOpsTable final : public TableKind {
                                                                "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 9> names = {
+        "op",         "num_tokens",   "num_tensor_parallel_workers", "n_head", "n_kv_head", "n_embd", "n_expanded_embd",
+        "vocab_size", "use_gated_mlp"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

@@ -61,6 +61,10 @@ class MemoryBoundTable final : public TableKind {
     static constexpr std::array<std::string_view, 6> names = {"device", "op", "name", "B", "H", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 4> names = {"op", "name", "B", "H"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

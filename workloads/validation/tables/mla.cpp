@@ -25,6 +25,11 @@ class MlaTable final : public TableKind {
                                                               "kv_len", "q_heads", "kv_dtype", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 8> names = {"phase", "kernel", "dtype",  "kv_dtype",
+                                                              "batch", "q_len",  "kv_len", "q_heads"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;

@@ -43,6 +43,10 @@ class QuantizeTable final : public TableKind {
     static constexpr std::array<std::string_view, 6> names = {"device", "op", "dtype", "m", "k", "latency_us"};
     return names;
   }
+  std::span<const std::string_view> shape_columns() const override {
+    static constexpr std::array<std::string_view, 5> names = {"op", "kernel", "dtype", "m", "k"};
+    return names;
+  }
 
   Predicted predict(const CsvRow& row, ValidationContext& context) const override {
     Predicted result;
