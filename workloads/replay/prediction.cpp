@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -15,76 +13,13 @@
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
 #include "traces/recorded_time.hpp"
-#include "workloads/cluster.hpp"
-#include "workloads/cluster_lookup.hpp"
-#include "workloads/device_lookup.hpp"
-#include "workloads/network_lookup.hpp"
-#include "workloads/replay/replay_errors.hpp"
+#include "workloads/replay/error_estimate.hpp"
+#include "workloads/replay/source.hpp"
 #include "workloads/replay/what_if.hpp"
-#include "workloads/validation/error_bands.hpp"
 
 namespace warploom {
 
 namespace {
-
-struct FoundCluster {
-  std::string name;
-  std::string device_name;
-  DeviceSpec device;
-  Cluster cluster;
-};
-
-// A cluster, or the node of a device; what is neither as it is: its error says what there is.
-std::string node_path(const std::string& name, const Library& library) {
-  std::string path = cluster_path(name, library);
-  std::error_code ignored;
-  if (path != name || std::filesystem::is_regular_file(path, ignored)) return path;
-  const DeviceLookup devices(library);
-  const auto device = devices.canonical_name(name);
-  return device ? ClusterLookup(library).cluster_of(*device) : name;
-}
-
-// Of the library, by one of its aliases; else what reports call it.
-std::string device_name(const DeviceSpec& device, const Library& library) {
-  const DeviceLookup lookup(library);
-  std::string name = device.name;
-  for (const auto& alias : device.aliases) {
-    if (const auto canonical = lookup.canonical_name(alias)) name = *canonical;
-  }
-  return name;
-}
-
-FoundCluster load_cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides,
-                          const Library& library) {
-  const ConfigValue config = load_config(node_path(name, library), overrides, library);
-  Diagnostics diagnostics;
-  const auto spec = read<ClusterSpec>(config, diagnostics);
-  FoundCluster found;
-  found.name = spec.name;
-  found.device = spec.device;
-  if (!diagnostics.has_errors()) {
-    ClusterOptions options;
-    if (!spec.device.has(options.mfu_type)) options.mfu_type = DataType::fp16;  // before Ampere
-    found.cluster = make_cluster(spec, devices, options, diagnostics);
-  }
-  if (!diagnostics.has_errors()) report_unread(config, diagnostics);
-  diagnostics.throw_if_any();
-  found.device_name = device_name(spec.device, library);
-  return found;
-}
-
-// The device that did a capture's work, by the name that the driver gives it.
-std::string captured_device(const Capture& capture) {
-  const CapturedDevice* found = nullptr;
-  for (const auto& device : capture.devices) {
-    if (device.name.empty()) continue;
-    const bool works =
-        !capture.device_ops.empty() && capture.streams[capture.device_ops.front().stream].device == device.id;
-    if (found == nullptr || works) found = &device;
-    if (works) break;
-  }
-  return found == nullptr ? std::string() : found->name;
-}
 
 std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) {
   if (question.ranks > 0) {
@@ -205,147 +140,6 @@ void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
   }
 }
 
-// The mean error of the class on a device, over its recorded bands; the mean of all devices where it has none.
-double class_error(const ErrorBands& bands, std::string_view kind, const std::string& device) {
-  double own = 0;
-  double own_rows = 0;
-  double all = 0;
-  double all_rows = 0;
-  for (const auto& band : bands.all()) {
-    if (band.kind != kind) continue;
-    const auto rows = static_cast<double>(band.rows);
-    all += band.mape * rows;
-    all_rows += rows;
-    if (band.device != device) continue;
-    own += band.mape * rows;
-    own_rows += rows;
-  }
-  if (own_rows > 0) return own / own_rows;
-  return all_rows > 0 ? all / all_rows : 0.1;
-}
-
-// Errors of classes, each with the share of the run that it fills, and what the dependencies leave unexplained.
-void estimate_error(const CapturedRun& run, const std::string& source, const Library& library,
-                    ReplayPrediction& prediction) {
-  const ErrorBands bands = ErrorBands::load_with_devices(library);
-  const ReplayErrors measured = load_replay_errors(library);
-  const DeviceLookup devices(library);
-  const auto is_measured = [&](const std::string& device) {
-    const auto known = devices.canonical_name(device);
-    return known && bands.has_architecture(devices.find(*known).spec.architecture.name);
-  };
-  const ClassErrors& anchored =
-      is_measured(source) && is_measured(prediction.target_device) ? measured.anchored : measured.unmeasured;
-  double error = run.self.error;
-  double total = 0;
-  for (const double seconds : prediction.report.seconds) total += seconds;
-  const auto seconds = [&](Cause cause) { return prediction.report.seconds[static_cast<std::size_t>(cause)]; };
-  const auto weighted = [&](std::initializer_list<OpClass> classes, const char* kind, double ClassErrors::* of) {
-    const bool elsewhere = prediction.target_device != source;
-    const std::array<double, 4> of_basis = {anchored.*of, class_error(bands, kind, prediction.target_device),
-                                            measured.scaled.*of, elsewhere ? measured.kept.*of : 0.0};
-    double sum = 0;
-    double weight = 0;
-    for (const OpClass op_class : classes) {
-      const auto& sums = prediction.retimed.classes[static_cast<std::size_t>(op_class)];
-      for (std::size_t i = 0; i < of_basis.size(); ++i) {
-        sum += of_basis[i] * static_cast<double>(sums.measured[i]);
-        weight += static_cast<double>(sums.measured[i]);
-      }
-    }
-    return weight > 0 ? sum / weight : 0.0;
-  };
-  if (total > 0) {
-    double communication = 0;
-    for (std::size_t i = 0; i < cause_count; ++i) {
-      if (is_exposed_communication(static_cast<Cause>(i))) communication += prediction.report.seconds[i];
-    }
-    error += weighted({OpClass::gemm}, "gemm", &ClassErrors::gemm) * seconds(Cause::gemm) / total;
-    error += weighted({OpClass::attention}, "attention", &ClassErrors::attention) * seconds(Cause::attention) / total;
-    error += weighted({OpClass::norm, OpClass::element_wise, OpClass::other}, "memory_bound", &ClassErrors::other) *
-             seconds(Cause::other_compute) / total;
-    error += weighted({OpClass::communication}, "collectives", &ClassErrors::communication) * communication / total;
-  }
-  prediction.relative_error = error;
-  prediction.error_of = fmt::format(
-      "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), "
-      "and "
-      "the unchanged replay's own {:.2g}%",
-      100 * run.self.error);
-}
-
-struct FoundSource {
-  std::string cluster;                             // empty: nothing is known of its network
-  std::vector<std::string> device_names;           // by capture: of the library, else as the driver calls it
-  std::map<std::string, DeviceSpec> descriptions;  // of those that are known
-  std::optional<FoundNetwork> network;
-
-  std::vector<std::string> distinct_names() const {
-    const std::set<std::string> names(device_names.begin(), device_names.end());
-    return {names.begin(), names.end()};
-  }
-  ReplaySource known() const {
-    ReplaySource source;
-    for (const auto& name : device_names) {
-      const auto place = descriptions.find(name);
-      source.devices.push_back(place == descriptions.end() ? nullptr : &place->second);
-    }
-    source.network = network ? &network->network : nullptr;
-    return source;
-  }
-};
-
-// Where it was captured: a cluster that is named, else the node of the device's name. How captures of several devices
-// are connected is not known.
-FoundSource find_source(const CapturedRun& run, const ReplayQuestion& question, std::int64_t devices,
-                        const Library& library) {
-  FoundSource source;
-  if (!question.source.empty()) {
-    source.cluster = node_path(question.source, library);
-    source.network = load_network(source.cluster, devices, {}, library);
-    const std::string name = device_name(source.network->device, library);
-    source.device_names.assign(run.captures.size(), name);
-    source.descriptions.emplace(name, source.network->device);
-    return source;
-  }
-  const DeviceLookup lookup(library);
-  for (const auto& capture : run.captures) {
-    const std::string name = captured_device(capture);
-    const auto known = lookup.canonical_name(name);
-    source.device_names.push_back(known.value_or(name));
-    if (known) source.descriptions.try_emplace(*known, lookup.find(*known).spec);
-  }
-  const auto names = source.distinct_names();
-  if (names.size() != 1 || source.descriptions.empty()) return source;
-  const ClusterLookup clusters(library);
-  const std::string* cluster = clusters.find(names.front());
-  if (cluster == nullptr) return source;
-  source.cluster = *cluster;
-  try {
-    source.network = load_network(source.cluster, devices, {}, library);
-  } catch (const UserError&) {
-    source.network.reset();  // a node that is too small for the run: how it was connected is not known
-  }
-  return source;
-}
-
-[[noreturn]] void refuse_unknown_source(const FoundSource& source) {
-  const auto names = source.distinct_names();
-  std::string problem;
-  if (names.size() > 1) {
-    problem = fmt::format("captured on several devices ({}): how they were connected is not known", join(names));
-  } else if (names.front().empty()) {
-    problem = "the traces name no device: nothing is known of where they were captured";
-  } else if (source.descriptions.empty()) {
-    problem = fmt::format("{} is no device of the library: nothing is known of where the trace was captured",
-                          warploom::quoted(names.front()));
-  } else {
-    problem = fmt::format("no cluster of the library is made of {}: nothing is known of where the trace was captured",
-                          warploom::quoted(names.front()));
-  }
-  throw UserError(problem, "name a cluster: `--source CLUSTER`, or `--on CLUSTER`");
-}
-
 // With what the what-if changes of it; what the command line says comes last.
 FoundCluster load_target(const std::string& name, std::int64_t devices, const ReplayQuestion& question,
                          const WhatIf& what_if, const Library& library) {
@@ -379,17 +173,6 @@ void require_plans(const Retimed& retimed, const Machine& target, const WhatIf& 
   }
 }
 
-// "2 captures on h100_sxm, 1 on a100_sxm"
-std::string devices_in_words(const FoundSource& source) {
-  std::vector<std::string> parts;
-  for (const auto& name : source.distinct_names()) {
-    const auto captures = std::count(source.device_names.begin(), source.device_names.end(), name);
-    parts.push_back(fmt::format("{} capture{} on {}", captures, captures == 1 ? "" : "s",
-                                name.empty() ? "a device without a name" : name));
-  }
-  return join(parts);
-}
-
 // Durations and calls for the target; the machine that plays them.
 Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question, const FoundSource& source,
                           std::int64_t devices, const WhatIf& what_if, const Library& library,
@@ -410,7 +193,7 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
     notes.insert(notes.begin(),
                  fmt::format("captured on several devices ({}): each rank is retimed from its own, and how they were "
                              "connected is not known",
-                             devices_in_words(source)));
+                             source.in_words()));
   }
   notes.insert(notes.begin(), target.cluster.assumptions.begin(), target.cluster.assumptions.end());
   return target.cluster.machine;
@@ -454,13 +237,6 @@ void require_device_work(const CapturedRun& run) {
                   "`warploom inspect` says what they hold; capture with CUDA (or NPU) activities");
 }
 
-std::string captured_device(const CapturedRun& run) {
-  for (const auto& capture : run.captures) {
-    if (auto name = captured_device(capture); !name.empty()) return name;
-  }
-  return {};
-}
-
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question, const Library& library) {
   require_device_work(run);
   WhatIf what_if = question.what_if.empty() ? WhatIf{} : read_what_if(question.what_if);
@@ -468,7 +244,7 @@ ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& qu
   const bool elsewhere = !question.on.empty() || !question.overrides.empty() || question.ranks > 0 ||
                          what_if.data_parallel || !overrides_of(what_if).empty();
   const std::int64_t devices = devices_of(run, question);
-  const FoundSource source = find_source(run, question, devices, library);
+  const FoundSource source = find_source(run, question.source, devices, library);
   ReplayPrediction prediction;
   prediction.source = join(source.distinct_names(), " and ");
   const Machine machine = elsewhere ? retime_for_target(run, question, source, devices, what_if, library, prediction)
@@ -485,7 +261,7 @@ ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& qu
   compare_steps(run, prediction);
   prediction.kernels = kernel_changes(run, prediction.captured, prediction.timeline);
   sum_classes_as_played(run, prediction);
-  estimate_error(run, prediction.source, library, prediction);
+  estimate_error(run, library, prediction);
   return prediction;
 }
 

@@ -63,9 +63,6 @@ struct ReplayPrediction {
 // Throws UserError where no device did anything: there is nothing to play.
 void require_device_work(const CapturedRun& run);
 
-// The device of the captures, by the name that the driver gives it; empty where none is named.
-std::string captured_device(const CapturedRun& run);
-
 // Throws UserError for a target that is not known, has fewer devices, or cannot run what was captured, and for a
 // what-if that fits nothing or needs hardware that is not known.
 ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& question,

@@ -11,6 +11,7 @@
 #include "traces/metrics.hpp"
 #include "traces/recorded_time.hpp"
 #include "workloads/replay/prediction.hpp"
+#include "workloads/replay/source.hpp"
 #include "workloads/validation/validation_context.hpp"
 
 namespace warploom {
