@@ -254,9 +254,9 @@ TEST(WhatIfMistakes, OfTheHardwareStandInTheFileToo) {
             std::string::npos)
       << mistake(run, "collective: [{kind: all_reduce, algorithm: rign}]");
   EXPECT_NE(
-      mistake(run, "collective: [{algorithm: nvls}]").find("`collective[0]`: all_reduce of 2 ranks cannot be done"),
+      mistake(run, "collective: [{algorithm: pairwise}]").find("`collective[0]`: all_reduce of 2 ranks cannot be done"),
       std::string::npos)
-      << mistake(run, "collective: [{algorithm: nvls}]");
+      << mistake(run, "collective: [{algorithm: pairwise}]");
 }
 
 TEST(WhatIfMistakes, HardwareThatIsNotKnownIsAskedFor) {
