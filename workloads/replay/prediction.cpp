@@ -13,6 +13,7 @@
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
 #include "traces/recorded_time.hpp"
+#include "workloads/replay/collective_wishes.hpp"
 #include "workloads/replay/error_estimate.hpp"
 #include "workloads/replay/source.hpp"
 #include "workloads/replay/what_if.hpp"
@@ -152,27 +153,6 @@ FoundCluster load_target(const std::string& name, std::int64_t devices, const Re
   }
 }
 
-// What a device cannot do is said before anything is played, and where it was asked for.
-void require_plans(const Retimed& retimed, const Machine& target, const WhatIf& what_if) {
-  if (what_if.collective.empty()) return;
-  std::set<std::pair<CollectiveKind, GroupId>> seen;
-  for (const auto& planned : retimed.retiming.collectives) {
-    if (!planned || !seen.emplace(planned->call.kind, planned->call.group).second) continue;
-    try {
-      target.planner->plan(planned->call, retimed.retiming.groups[planned->call.group]);
-    } catch (const UserError& error) {
-      std::string path = "collective";
-      for (std::size_t i = 0; i < what_if.collective.size(); ++i) {
-        const auto& kind = what_if.collective[i].kind;
-        if (kind.empty() || kind == name(planned->call.kind)) path = fmt::format("collective[{}]", i);
-      }
-      Diagnostics diagnostics;
-      diagnostics.error(place_of(what_if.written, path), path, error.message(), error.hint());
-      diagnostics.throw_if_any();
-    }
-  }
-}
-
 // Durations and calls for the target; the machine that plays them.
 Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question, const FoundSource& source,
                           std::int64_t devices, const WhatIf& what_if, const Library& library,
@@ -187,7 +167,7 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
       retime(run, source.known(), {target.device, devices, question.ranks > 1, question.ignores_shapes});
   prediction.retimed.retiming.devices = devices;
   prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
-  require_plans(prediction.retimed, target.cluster.machine, what_if);
+  require_wishes(what_if, *target.cluster.machine.planner, prediction.retimed);
   auto& notes = prediction.retimed.notes;
   if (source.distinct_names().size() > 1) {
     notes.insert(notes.begin(),

@@ -253,10 +253,10 @@ TEST(WhatIfMistakes, OfTheHardwareStandInTheFileToo) {
                 .find("`collective[0].algorithm`: there is no choice `rign`\n  hint: did you mean `ring`?"),
             std::string::npos)
       << mistake(run, "collective: [{kind: all_reduce, algorithm: rign}]");
-  EXPECT_NE(
-      mistake(run, "collective: [{algorithm: nvls}]").find("`collective[0]`: all_reduce of 2 ranks cannot be done"),
-      std::string::npos)
-      << mistake(run, "collective: [{algorithm: nvls}]");
+  EXPECT_NE(mistake(run, "collective: [{algorithm: pairwise}]")
+                .find("`collective[0]`: all_reduce cannot be done so by the ranks"),
+            std::string::npos)
+      << mistake(run, "collective: [{algorithm: pairwise}]");
 }
 
 TEST(WhatIfMistakes, HardwareThatIsNotKnownIsAskedFor) {
