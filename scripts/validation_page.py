@@ -3,7 +3,7 @@
 """Writes docs/validation.md and its figures from what `warploom validate` finds: validation_page.py WARPLOOM [--data DIR].
 
 Tables come from the folder that WARPLOOM_DATA names (or --data), and from tests/validation/published. The words between the
-tables stand in scripts/validation_notes/*.md: one file a kind of table, placed below its table as it is.
+tables stand in scripts/validation_notes/*.md: one file a kind of table, or a table, placed below it as it is.
 """
 
 import argparse
@@ -235,7 +235,8 @@ def section(found, image, warploom):
     if image:
         text += f"\n![{title}: predicted against measured](images/{image})\n"
     text += ablation(warploom, found)
-    notes = NOTES / f"{found['kind']}.md"
+    kind_notes = NOTES / f"{found['kind']}.md"
+    notes = kind_notes if kind_notes.exists() else NOTES / f"{Path(found['file']).stem}.md"
     if notes.exists():
         text += "\n" + notes.read_text(encoding="utf-8").strip() + "\n"
     return text + "\n"
