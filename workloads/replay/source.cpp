@@ -83,6 +83,16 @@ std::vector<std::string> FoundSource::distinct_names() const {
   return {names.begin(), names.end()};
 }
 
+ReplaySource FoundSource::known() const {
+  ReplaySource source;
+  for (const auto& name : device_names) {
+    const auto place = descriptions.find(name);
+    source.devices.push_back(place == descriptions.end() ? nullptr : &place->second);
+  }
+  source.network = network ? &network->network : nullptr;
+  return source;
+}
+
 std::string FoundSource::in_words() const {
   std::vector<std::string> parts;
   for (const auto& name : distinct_names()) {
