@@ -64,9 +64,8 @@ Capture make_capture(std::int64_t ops) {
 void BM_ReplayCapture(benchmark::State& state) {
   warploom::ReadTraces read;
   read.captures.push_back(make_capture(state.range(0)));
-  warploom::CapturedRun run;
   for (auto _ : state) {
-    run = warploom::understand(std::move(read));
+    warploom::CapturedRun run = warploom::understand(std::move(read));
     benchmark::DoNotOptimize(run.self.error);
     read.captures = std::move(run.captures);
   }
