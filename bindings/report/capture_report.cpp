@@ -125,7 +125,7 @@ std::string collectives_in_words(const CapturedRun& run) {
   if (matching.matched == 0) return text;
   text += fmt::format("  clocks aligned by their ends; {} are left between members\n",
                       time_in_words(matching.clock_residual));
-  TextTable table({"waited for", "last to come", "others waited", "waited itself", "clock"});
+  TextTable table({"waited for", "last to come", "others waited, summed", "waited itself", "clock"});
   const auto stragglers = find_stragglers(run);
   for (std::size_t i = 0; i < std::min(stragglers.size(), most_rows); ++i) {
     const auto& one = stragglers[i];
@@ -157,17 +157,6 @@ std::array<Time, cause_count> path_by_cause(const CapturedRun& run) {
   return sums;
 }
 
-std::string path_in_words(const CapturedRun& run) {
-  const auto sums = path_by_cause(run);
-  std::string text;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (sums[i] == Time::zero()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", cause_names[i],
-                        share_in_words(sums[i].ps(), run.timeline.makespan.ps()));
-  }
-  return fmt::format("\nCritical path: {}\n", text);
-}
-
 // The processes of a report as one entry, where its first stands.
 void add_report(const CapturedRun& run, std::size_t index, Json& traces) {
   std::vector<const Capture*> processes;
@@ -196,9 +185,20 @@ std::string captures_to_text(const CapturedRun& run) {
   if (!text.empty()) text.pop_back();
   text += collectives_in_words(run);
   if (!run.self.ranks.empty()) {
-    text += path_in_words(run) + self_replay_in_words(run);
+    text += "\nCritical path: " + critical_path_in_words(path_by_cause(run), run.timeline.makespan) + "\n" +
+            self_replay_in_words(run);
   }
   for (const auto& skipped : run.skipped) text += fmt::format("  no trace, passed over: {}\n", skipped);
+  return text;
+}
+
+std::string critical_path_in_words(const std::array<Time, cause_count>& by_cause, Time whole) {
+  std::string text;
+  for (std::size_t i = 0; i < by_cause.size(); ++i) {
+    if (by_cause[i] == Time::zero()) continue;
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", cause_names[i], share_in_words(by_cause[i].ps(), whole.ps()));
+  }
   return text;
 }
 

@@ -14,6 +14,9 @@ inline constexpr std::string_view captures_schema = "warploom.captures/1";
 // Step by step and rank by rank: how long, how busy, what is not hidden, why it stood still, what took longest.
 std::string captures_to_text(const CapturedRun& run);
 
+// "host 40.1%, gemm 30.2%, ...": shares of a critical path that is `whole` long.
+std::string critical_path_in_words(const std::array<Time, cause_count>& by_cause, Time whole);
+
 // How well the run is understood, what was inferred and repaired.
 std::string self_replay_in_words(const CapturedRun& run);
 

@@ -39,7 +39,7 @@ std::string ranks_in_words(const CapturedRun& run) {
 std::string causes_in_words(const Report& report) {
   double total = 0;
   for (const double seconds : report.seconds) total += seconds;
-  TextTable table({"where the time goes (hosts before and after included)", "time", "share"});
+  TextTable table({"where devices' time goes (a mean; what they do hides what else waits)", "time", "share"});
   for (std::size_t i = 0; i < cause_count; ++i) {
     if (report.seconds[i] <= 0) continue;
     table.add({std::string(cause_names[i]), fmt::format("{:.3f} ms", report.seconds[i] * 1e3),
@@ -100,30 +100,35 @@ std::string verdict_in_words(const ReplayPrediction& prediction) {
     for (const Nanoseconds sum : prediction.retimed.classes[i].measured) measured += sum;
     predicted += prediction.retimed.classes[i].predicted;
   }
-  double total = 0;
-  for (const double seconds : prediction.report.seconds) total += seconds;
-  const double host = prediction.report.seconds[static_cast<std::size_t>(Cause::host)];
-  if (measured == 0 || predicted == 0 || total <= 0 || host < 0.5 * total) return {};
+  const double whole = prediction.timeline.makespan.seconds();
+  const double host = prediction.report.critical_path_by_cause[static_cast<std::size_t>(Cause::host)].seconds();
+  if (measured == 0 || predicted == 0 || whole <= 0 || host < 0.4 * whole) return {};
   const double kernels = static_cast<double>(measured) / static_cast<double>(predicted);
-  if (kernels < 1.1 || prediction.speed_up().value_or(kernels) > 0.5 * (1 + kernels)) return {};
+  const bool are_faster = kernels >= 1.1 && prediction.speed_up().value_or(kernels) < 0.5 * (1 + kernels);
   return fmt::format(
-      "  kernels take {:.3g} times less, but the hosts set the pace ({} of the time); see what `host: {{graphs: "
-      "true}}` does in a --what-if file\n",
-      kernels, percent(host / total));
+      "  {}the hosts set the pace ({} of the critical path); see what `host: {{graphs: true}}` does in a "
+      "--what-if file\n",
+      are_faster ? fmt::format("kernels take {:.3g} times less, but ", kernels) : std::string(), percent(host / whole));
 }
 
 std::string prediction_in_words(const ReplayPrediction& prediction) {
   Nanoseconds longest = 0;
   Nanoseconds before = 0;
+  Nanoseconds unchanged = 0;
   for (const auto& rank : prediction.ranks) {
     longest = std::max(longest, rank.predicted);
     before = std::max(before, rank.measured);
+    unchanged = std::max(unchanged, rank.unchanged);
   }
+  // A replay that does not find back to what was measured is compared with itself.
+  const bool is_off = std::abs(static_cast<double>(unchanged - before)) > 0.02 * static_cast<double>(before);
   const double error = prediction.relative_error;
   std::string text = fmt::format(
-      "On {} ({}; captured on {})\n  {} instead of {}: {}\n  within {} to {} ({})\n", prediction.target,
+      "On {} ({}; captured on {})\n  {} instead of {}{}: {}\n  within {} to {} ({})\n", prediction.target,
       prediction.target_device, prediction.source.empty() ? "a device that the trace does not name" : prediction.source,
-      milliseconds(longest), milliseconds(before), speed_up_in_words(prediction.speed_up()),
+      milliseconds(longest), milliseconds(is_off ? unchanged : before),
+      is_off ? fmt::format(" when replayed unchanged ({} as captured)", milliseconds(before)) : std::string(),
+      speed_up_in_words(prediction.speed_up()),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * std::max(0.0, 1 - error))),
       milliseconds(static_cast<Nanoseconds>(static_cast<double>(longest) * (1 + error))), prediction.error_of);
   text += verdict_in_words(prediction);
@@ -135,6 +140,8 @@ std::string prediction_in_words(const ReplayPrediction& prediction) {
     }
     text += steps.to_string();
   }
+  text += "  critical path: " +
+          critical_path_in_words(prediction.report.critical_path_by_cause, prediction.timeline.makespan) + "\n";
   text += causes_in_words(prediction.report) + classes_in_words(prediction.retimed) + kernels_in_words(prediction);
   for (const auto& assumption : prediction.report.assumptions) text += "  assumed: " + assumption + "\n";
   return text;
@@ -200,6 +207,10 @@ Json prediction_json(const ReplayPrediction& prediction) {
   for (std::size_t basis = 0; basis < all.size(); ++basis) {
     json["shares"][std::string(basis_names[basis])] =
         total > 0 ? static_cast<double>(all[basis]) / static_cast<double>(total) : 0.0;
+  }
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    const Time on_path = prediction.report.critical_path_by_cause[i];
+    if (on_path > Time::zero()) json["critical_path_us"][std::string(cause_names[i])] = on_path.microseconds();
   }
   json["classes"] = std::move(classes);
   json["assumptions"] = prediction.report.assumptions;

@@ -37,7 +37,7 @@ double class_error(const ErrorBands& bands, std::string_view kind, const std::st
 
 }  // namespace
 
-void estimate_error(const CapturedRun& run, const Library& library, ReplayPrediction& prediction) {
+void estimate_error(const CapturedRun& run, bool is_edited, const Library& library, ReplayPrediction& prediction) {
   const std::string& source = prediction.source;
   const ErrorBands bands = ErrorBands::load_with_devices(library);
   const ReplayErrors measured = load_replay_errors(library);
@@ -67,7 +67,7 @@ void estimate_error(const CapturedRun& run, const Library& library, ReplayPredic
     }
     return weight > 0 ? sum / weight : 0.0;
   };
-  if (total > 0) {
+  if (total > 0 && !prediction.is_same_hardware) {
     double communication = 0;
     for (std::size_t i = 0; i < cause_count; ++i) {
       if (is_exposed_communication(static_cast<Cause>(i))) communication += prediction.report.seconds[i];
@@ -79,10 +79,14 @@ void estimate_error(const CapturedRun& run, const Library& library, ReplayPredic
     error += weighted({OpClass::communication}, "collectives", &ClassErrors::communication) * communication / total;
   }
   prediction.relative_error = error;
-  prediction.error_of = fmt::format(
-      "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), "
-      "and the unchanged replay's own {:.2g}%",
-      100 * run.self.error);
+  prediction.error_of = fmt::format("the unchanged replay's own {:.3g}%", 100 * run.self.error);
+  if (!prediction.is_same_hardware) {
+    prediction.error_of =
+        "measured errors of the classes of kernels and collectives, by what each prediction rests on (docs/traces.md), "
+        "and " +
+        prediction.error_of;
+  }
+  if (is_edited) prediction.error_of += "; how exact the edits themselves are is not known";
 }
 
 }  // namespace warploom

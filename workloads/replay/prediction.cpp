@@ -22,8 +22,23 @@ namespace warploom {
 
 namespace {
 
+std::int64_t largest_group(const CapturedRun& run) {
+  std::int64_t largest = 0;
+  for (const auto& capture : run.captures) {
+    for (const auto& group : capture.groups) {
+      largest = std::max({largest, group.size, static_cast<std::int64_t>(group.ranks.size())});
+    }
+  }
+  return largest;
+}
+
 std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) {
   if (question.ranks > 0) {
+    if (question.ranks < largest_group(run)) {
+      throw UserError(
+          fmt::format("`--ranks {}`: a process group of the capture has {} ranks", question.ranks, largest_group(run)),
+          "the capture stands for as many ranks or more");
+    }
     if (run.captures.size() > 1) {
       throw UserError(fmt::format("`--ranks {}` and {} captures: only one capture can stand for all", question.ranks,
                                   run.captures.size()),
@@ -84,34 +99,18 @@ void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
 }
 
 struct StepSpans {
-  Interval measured;
-  Interval predicted;
-  bool any = false;
-
-  void take(Interval measured_one, Interval predicted_one) {
-    if (!any) {
-      measured = measured_one;
-      predicted = predicted_one;
-    }
-    measured = {std::min(measured.begin, measured_one.begin), std::max(measured.end, measured_one.end)};
-    predicted = {std::min(predicted.begin, predicted_one.begin), std::max(predicted.end, predicted_one.end)};
-    any = true;
-  }
+  std::optional<Interval> measured;
+  std::optional<Interval> predicted;  // none: all of it was removed
 };
 
-// Edits, sharing of the device and of the network included. A collective counts once, from the last arrival on.
-void sum_classes_as_played(const CapturedRun& run, ReplayPrediction& prediction) {
-  auto& classes = prediction.retimed.classes;
-  for (auto& one : classes) one.predicted = 0;
+void take(std::optional<Interval>& span, Interval one) {
+  span = span ? Interval{std::min(span->begin, one.begin), std::max(span->end, one.end)} : one;
+}
+
+// Edits, sharing of the device and of the network included.
+void sum_classes_as_played(ReplayPrediction& prediction) {
   for (const auto& kernel : prediction.kernels) {
-    if (kernel.op_class == OpClass::communication) continue;
-    classes[static_cast<std::size_t>(kernel.op_class)].predicted += kernel.predicted;
-  }
-  Nanoseconds& sum = classes[static_cast<std::size_t>(OpClass::communication)].predicted;
-  for (const auto& collective : run.matching.collectives) {
-    const auto& first = collective.members.front();
-    const RowId row = prediction.captured.row_of_op[first.capture][first.op];
-    if (row != none) sum += nanoseconds(prediction.timeline.end[row] - prediction.timeline.begin[row]);
+    prediction.retimed.classes[static_cast<std::size_t>(kernel.op_class)].predicted += kernel.predicted;
   }
 }
 
@@ -130,14 +129,14 @@ void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
       if (after == steps.begin()) continue;
       const auto& [step, number] = *std::prev(after);
       if (at >= step.start + step.duration) continue;
-      const auto played = predicted_interval(prediction, i, k);
-      if (!played) continue;
       const Nanoseconds origin = run.captured.origin[i];
-      spans[number].take({op.start - origin, op.end() - origin}, *played);
+      take(spans[number].measured, {op.start - origin, op.end() - origin});
+      if (const auto played = predicted_interval(prediction, i, k)) take(spans[number].predicted, *played);
     }
   }
   for (const auto& [number, one] : spans) {
-    prediction.steps.push_back({number, one.measured.length(), one.predicted.length()});
+    prediction.steps.push_back(
+        {number, one.measured.value_or(Interval{}).length(), one.predicted.value_or(Interval{}).length()});
   }
 }
 
@@ -163,8 +162,10 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
   const FoundCluster target = load_target(name, devices * times, question, what_if, library);
   prediction.target = target.name;
   prediction.target_device = target.device_name;
-  prediction.retimed =
-      retime(run, source.known(), {target.device, devices, question.ranks > 1, question.ignores_shapes});
+  ReplaySource known = source.known();
+  known.is_target = target.path == source.cluster && question.overrides.empty() && what_if.set.empty();
+  prediction.is_same_hardware = known.is_target && overrides_of(what_if).empty() && question.ranks == 0 && times == 1;
+  prediction.retimed = retime(run, known, {target.device, devices, question.ranks > 1, question.ignores_shapes});
   prediction.retimed.retiming.devices = devices;
   prediction.retimed.retiming.devices_a_capture = std::max<std::int64_t>(1, question.ranks);
   require_wishes(what_if, *target.cluster.machine.planner, prediction.retimed);
@@ -175,6 +176,12 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
                              "connected is not known",
                              source.in_words()));
   }
+  if (const std::int64_t members = largest_group(run); question.ranks > members && members > 1) {
+    notes.push_back(
+        fmt::format("process groups keep the {} ranks that were captured at most; `data_parallel` in a "
+                    "--what-if file lets them grow",
+                    members));
+  }
   notes.insert(notes.begin(), target.cluster.assumptions.begin(), target.cluster.assumptions.end());
   return target.cluster.machine;
 }
@@ -182,6 +189,7 @@ Machine retime_for_target(const CapturedRun& run, const ReplayQuestion& question
 // The same hardware: every duration is the capture's own.
 Machine keep_as_captured(ReplayPrediction& prediction) {
   prediction.target = "the captured hardware";
+  prediction.is_same_hardware = true;
   prediction.target_device = prediction.source;
   Machine machine;
   machine.name = prediction.target;
@@ -240,8 +248,8 @@ ReplayPrediction predict_replay(const CapturedRun& run, const ReplayQuestion& qu
   compare_ranks(run, prediction);
   compare_steps(run, prediction);
   prediction.kernels = kernel_changes(run, prediction.captured, prediction.timeline);
-  sum_classes_as_played(run, prediction);
-  estimate_error(run, library, prediction);
+  sum_classes_as_played(prediction);
+  estimate_error(run, !question.what_if.empty(), library, prediction);
   return prediction;
 }
 

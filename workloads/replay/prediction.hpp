@@ -53,6 +53,7 @@ struct ReplayPrediction {
   std::vector<PredictedRank> ranks;
   std::vector<PredictedStep> steps;
   std::vector<KernelChange> kernels;
+  bool is_same_hardware = false;  // nothing of it is changed: all takes what it took, but for edits
   // Unchanged / predicted of the longest rank; none where nothing is left to do.
   std::optional<double> speed_up() const;
   // The run's time lies within with about 80% probability, as far as the classes' measured errors tell.

@@ -170,10 +170,10 @@ class CollectiveRetiming {
           fmt::format("{} collectives contradict themselves (see the repairs): kept as recorded", doubtful_));
     }
     if (far_ > 0) {
-      result_.notes.push_back(
-          fmt::format("{} collectives took less than 1/{} or more than {} times what is planned on the source: planned "
-                      "on the target, not anchored",
-                      far_, most_stretch, most_stretch));
+      result_.notes.push_back(fmt::format(
+          "{} collectives took less than 1/{} or more than {} times what is planned on the source: anchored "
+          "by that much at most",
+          far_, most_stretch, most_stretch));
     }
   }
 
@@ -216,10 +216,12 @@ class CollectiveRetiming {
     const bool is_measured = collective.is_complete && collective.synchronises;
     if (is_measured || basis == Basis::scaled) {
       const auto ratio = measured_over_planned(planned, *group, collective.transfer);
-      const bool is_near = ratio && *ratio >= 1 / most_stretch && *ratio <= most_stretch;
-      if (is_near) one.stretch = *ratio;
-      if (is_near && basis == Basis::modelled) basis = Basis::anchored;
-      if (ratio && !is_near) ++far_;
+      if (ratio) {
+        // On its own network it takes what it took, whatever the plan leaves out.
+        one.stretch = source_.is_target ? *ratio : std::clamp(*ratio, 1 / most_stretch, most_stretch);
+        if (one.stretch != *ratio) ++far_;
+        if (basis == Basis::modelled) basis = Basis::anchored;
+      }
     }
     result_.retiming.collectives[index] = one;
     return basis;
@@ -352,27 +354,22 @@ Retimed retime(const CapturedRun& run, const ReplaySource& source, const ReplayT
 void sum_classes(const CapturedRun& run, Retimed& retimed) {
   const auto& retiming = retimed.retiming;
   retimed.classes = {};
-  std::vector<bool> is_played(run.matching.collectives.size(), false);
   for (std::size_t i = 0; i < run.captures.size(); ++i) {
     for (std::size_t k = 0; k < run.captures[i].device_ops.size(); ++k) {
       const auto& op = run.captures[i].device_ops[k];
       if (!is_work(op) || (!retiming.removed.empty() && retiming.removed[i][k])) continue;
-      if (op.op_class == OpClass::communication && op.kind == DeviceOpKind::kernel) {
-        is_played[run.matching.of_op[i][k]] = true;
-        continue;
+      const std::uint32_t matched = run.matching.of_op[i][k];
+      Basis basis = Basis::kept;
+      if (matched != nothing && !retimed.collectives.empty()) {
+        basis = retimed.collectives[matched];
+      } else if (matched == nothing && !retimed.bases.empty()) {
+        basis = retimed.bases[i][k];
       }
-      const auto basis = static_cast<std::size_t>(retimed.bases.empty() ? Basis::kept : retimed.bases[i][k]);
       auto& sums = retimed.classes[static_cast<std::size_t>(op.op_class)];
-      ++sums.count[basis];
-      sums.measured[basis] += op.duration;
+      ++sums.count[static_cast<std::size_t>(basis)];
+      sums.measured[static_cast<std::size_t>(basis)] +=
+          matched == nothing ? op.duration : run.matching.collectives[matched].transfer;
     }
-  }
-  auto& sums = retimed.classes[static_cast<std::size_t>(OpClass::communication)];
-  for (std::size_t i = 0; i < is_played.size(); ++i) {
-    if (!is_played[i]) continue;
-    const auto basis = static_cast<std::size_t>(retimed.collectives.empty() ? Basis::kept : retimed.collectives[i]);
-    ++sums.count[basis];
-    sums.measured[basis] += run.matching.collectives[i].transfer;
   }
 }
 

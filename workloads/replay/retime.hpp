@@ -28,14 +28,15 @@ inline constexpr std::array<std::string_view, 4> basis_names = {"anchored", "mod
 
 struct RetimedClass {
   std::array<std::int64_t, 4> count{};    // by basis
-  std::array<Nanoseconds, 4> measured{};  // as recorded, transfers alone of communication
-  Nanoseconds predicted = 0;              // as planned; once it is played, as played
+  std::array<Nanoseconds, 4> measured{};  // as recorded, summed over ranks; of communication without the wait
+  Nanoseconds predicted = 0;              // as played: edits and sharing included
 };
 
 // What is known of where the captures were made.
 struct ReplaySource {
   std::vector<const DeviceSpec*> devices;  // by capture; null: not described
   const Network* network = nullptr;
+  bool is_target = false;  // the run's collectives stay on this network
 };
 
 struct ReplayTarget {

@@ -54,10 +54,11 @@ std::string captured_device(const Capture& capture) {
 
 FoundCluster load_cluster(const std::string& name, std::int64_t devices, const std::vector<std::string>& overrides,
                           const Library& library) {
-  const ConfigValue config = load_config(node_path(name, library), overrides, library);
+  FoundCluster found;
+  found.path = node_path(name, library);
+  const ConfigValue config = load_config(found.path, overrides, library);
   Diagnostics diagnostics;
   const auto spec = read<ClusterSpec>(config, diagnostics);
-  FoundCluster found;
   found.name = spec.name;
   found.device = spec.device;
   if (!diagnostics.has_errors()) {

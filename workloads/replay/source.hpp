@@ -16,6 +16,7 @@
 namespace warploom {
 
 struct FoundCluster {
+  std::string path;  // of its file
   std::string name;
   std::string device_name;
   DeviceSpec device;

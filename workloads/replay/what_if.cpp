@@ -97,7 +97,7 @@ WhatIf read_what_if(const std::string& path) {
     const bool is_there = list && i < list->items().size();
     diagnostics.error(is_there ? list->items()[i].origin() : config.origin(), fmt::format("set[{}]", i),
                       fmt::format("expected `key=value`, got {}", warploom::quoted(what_if.set[i])),
-                      "such as `network.nic.bandwidth=400 Gbps`; `warploom explain CLUSTER` shows the keys");
+                      "such as `network.nic.rate=400 Gbps`; `warploom explain CLUSTER` shows the keys");
   }
   if (!diagnostics.has_errors()) report_unread(config, diagnostics);
   diagnostics.throw_if_any();

@@ -127,8 +127,7 @@ struct WhatIf {
         field("add", &WhatIf::add, "kernels that come in addition").optional(),
         field("collective", &WhatIf::collective, "how collectives are done instead of the library's choice").optional(),
         field("clock", &WhatIf::clock, "what the devices' clock is locked at: `1.4 GHz`").in(1_MHz, 100_GHz),
-        field("set", &WhatIf::set,
-              "what else is changed of the cluster, as with `--set`: `network.nic.bandwidth=400 Gbps`")
+        field("set", &WhatIf::set, "what else is changed of the cluster, as with `--set`: `network.nic.rate=400 Gbps`")
             .optional(),
         field("straggler", &WhatIf::straggler, "ranks that are slow").optional(),
         field("even_out", &WhatIf::even_out, "ranks that do as the median of the others does: stragglers taken out")

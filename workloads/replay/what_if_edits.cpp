@@ -371,7 +371,8 @@ class Editing {
     retiming_.replicas = edit.times;
   }
 
-  void no_group_grows(const ReplicasEdit& edit, const std::vector<std::string>& descriptions) {
+  void no_group_grows(const ReplicasEdit& edit, std::vector<std::string> descriptions) {
+    std::erase(descriptions, "");
     const std::string all = descriptions.empty()
                                 ? std::string("no collective of the run can be planned: sizes and ranks are missing")
                                 : fmt::format("there are {}", join(descriptions));
