@@ -151,6 +151,11 @@ class Editing {
       place_ = fmt::format("even_out[{}]", i);
       if (const auto capture = capture_of("", ranks[i])) is_straggler[*capture] = true;
     }
+    if (std::find(is_straggler.begin(), is_straggler.end(), false) == is_straggler.end()) {
+      place_ = "even_out";
+      return mistake("", "every rank that was captured is evened out: nobody is left to take the median of",
+                     "name the stragglers alone; `warploom inspect` says whom the others waited for");
+    }
     for (std::size_t i = 0; i < run_.captures.size(); ++i) {
       if (!is_straggler[i]) continue;
       even_starts(i, is_straggler);
