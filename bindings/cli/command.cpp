@@ -138,7 +138,7 @@ std::string chosen_experiment(const std::string& command, const std::string& exp
   // A folder may have the name because results lie in it.
   if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::directory) return experiment;
   const Library library = Library::from_environment();
-  const std::string in_library = "experiments/" + experiment;
+  std::string in_library = "experiments/" + experiment;
   if (!library.find(in_library).empty()) return in_library;
   refuse_a_part(command, experiment, library);
   return experiment;
