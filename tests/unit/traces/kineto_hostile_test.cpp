@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "sim/core/errors.hpp"
 #include "traces/kineto_reader.hpp"
@@ -101,6 +102,69 @@ TEST(HostileKineto, AQuoteTooManyDoesNotCostTheNeighbours) {
   EXPECT_EQ(name_of(capture, 1), "od\"d");
   EXPECT_EQ(capture.repairs.count("stray_quote"), 1);
   EXPECT_EQ(capture.device_ops[2].correlation, 9U);
+}
+
+// 200 kernels as Kineto prints them, brackets and quotes in their arguments, and the rank after them.
+struct LongTrace {
+  std::string text;
+  std::vector<std::size_t> events;  // where each begins; then where the list ends
+};
+LongTrace long_trace(std::string_view space) {
+  LongTrace trace;
+  trace.text = R"({"schemaVersion":1,"traceEvents":[)";
+  for (int i = 0; i < 200; ++i) {
+    if (i > 0) trace.text += fmt::format(",{}", space);
+    trace.events.push_back(trace.text.size());
+    trace.text += fmt::format(
+        R"({{{0}"ph":{0}"X","cat":{0}"kernel", "name": "k<{{lambda()#1}}>[4]", "pid": 0,{0}"tid": 7, "ts": {1}, "dur": 5,)"
+        R"({0}"args":{0}{{"device": 0, "stream": 7,{0}"Input Dims": [[2, 3], []], "correlation": {1}{0}}}{0}}})",
+        space, 10 * (i + 1));
+  }
+  trace.events.push_back(trace.text.size());
+  trace.text += fmt::format("{0}],{0}\"distributedInfo\": {{\"rank\": 3, \"world_size\": 8}}}}", space);
+  return trace;
+}
+
+TEST(HostileKineto, AWrongByteCostsItsOwnEventAndNoOthers) {
+  for (const std::string_view space : {"", " ", "\n  "}) {
+    const LongTrace whole = long_trace(space);
+    ASSERT_EQ(read(whole.text, true).device_ops.size(), 200U);
+    for (const std::size_t event : {0U, 1U, 100U, 198U, 199U}) {
+      for (std::size_t at = whole.events[event]; at < whole.events[event + 1]; ++at) {
+        if (std::string_view("{}[]\",:").find(whole.text[at]) == std::string_view::npos) continue;
+        std::string text = whole.text;
+        text[at] = 'z';
+        const auto place = fmt::format("byte {} of event {}: {}", at - whole.events[event], event,
+                                       text.substr(whole.events[event], whole.events[event + 1] - whole.events[event]));
+        const Capture capture = read(text);
+        EXPECT_GE(capture.device_ops.size(), 198U) << place;
+        EXPECT_TRUE(event == 199 || capture.rank == 3) << place;
+        if (capture.device_ops.size() < 200) {
+          EXPECT_FALSE(capture.repairs.all().empty()) << place;
+          EXPECT_THROW(read(text, true), UserError) << place;
+        }
+      }
+    }
+  }
+}
+
+TEST(HostileKineto, BracketsTooManyDoNotEndTheEvents) {
+  for (const std::string_view stray : {"}", "]", "}}", "]}", "}]", "z", "\"z\": 1, "}) {
+    const std::string text = trace(kernel("a") + std::string(stray) + ",\n" + kernel("b", "20"));
+    EXPECT_EQ(read(text).device_ops.size(), 2U) << stray;
+    EXPECT_THROW(read(text, true), UserError) << stray;
+  }
+}
+
+TEST(HostileKineto, AListWithoutItsEndGivesItsEventsAndWhatFollows) {
+  for (const std::string_view end : {"", "z", "}"}) {
+    const std::string text = fmt::format(R"({{"traceEvents":[{},{}{},"distributedInfo":{{"rank":3}}}})", kernel("a"),
+                                         kernel("b", "20"), end);
+    const Capture capture = read(text);
+    EXPECT_EQ(capture.device_ops.size(), 2U) << end;
+    EXPECT_EQ(capture.rank, 3) << end;
+    EXPECT_THROW(read(text, true), UserError) << end;
+  }
 }
 
 TEST(HostileKineto, AnEventThatCannotBeMendedIsCountedWithItsPlace) {
