@@ -270,7 +270,8 @@ std::optional<JsonRecords::Item> JsonRecords::pass_stray_bracket() {
 int JsonRecords::char_after(std::size_t count) {
   for (;;) {
     const std::string_view rest = {&buffer_[at_], filled_ - at_};
-    if (const auto place = past_spaces(rest, count); place < rest.size()) return static_cast<unsigned char>(rest[place]);
+    if (const auto place = past_spaces(rest, count); place < rest.size())
+      return static_cast<unsigned char>(rest[place]);
     if (rest.size() > options_.largest_record || !refill()) return -1;
   }
 }
