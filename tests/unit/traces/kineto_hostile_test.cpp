@@ -75,6 +75,8 @@ TEST(HostileKineto, OddNumbersAndTimes) {
   EXPECT_TRUE(expect_mend(trace(kernel("a", "NaN")), "missing_time").device_ops.empty());
   EXPECT_TRUE(expect_mend(trace(kernel("a", "1e300")), "time_overflow").device_ops.empty());
   EXPECT_TRUE(expect_mend(trace(kernel("a", "1", "99999999999999999999")), "time_overflow").device_ops.empty());
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "1", "3e13")), "time_overflow").device_ops.empty());  // a year
+  EXPECT_EQ(read(trace(kernel("a", "1", "2.5e12"))).device_ops.size(), 1U);                       // 29 days
   EXPECT_EQ(read(trace(kernel("a", "\"17.5\""))).device_ops.at(0).start, 17500);  // a time as a string is no mend
   EXPECT_EQ(read(trace(kernel("a", "7", "0"))).device_ops.at(0).duration, 0);     // nor is no duration at all
 }
@@ -148,6 +150,20 @@ TEST(HostileKineto, AWrongByteCostsItsOwnEventAndNoOthers) {
   }
 }
 
+// One mistake must not be mended by what the next one breaks: in every fifth event another byte is wrong.
+TEST(HostileKineto, ManyWrongBytesCostAnEventEach) {
+  const LongTrace whole = long_trace(" ");
+  std::string text = whole.text;
+  for (std::size_t event = 0; event < 200; event += 5) {
+    std::size_t at = whole.events[event];
+    for (std::size_t skipped = 0; skipped <= event / 5; ++skipped) at = text.find_first_of("{}[]\",:", at + 1);
+    text[at] = 'z';
+  }
+  const Capture capture = read(text);
+  EXPECT_GE(capture.device_ops.size(), 160U);
+  EXPECT_EQ(capture.rank, 3);
+}
+
 TEST(HostileKineto, BracketsTooManyDoNotEndTheEvents) {
   for (const std::string_view stray : {"}", "]", "}}", "]}", "}]", "z", "\"z\": 1, "}) {
     const std::string text = trace(kernel("a") + std::string(stray) + ",\n" + kernel("b", "20"));
@@ -187,6 +203,26 @@ TEST(HostileKineto, BrokenHeadersDoNotCostTheEvents) {
   const std::string text =
       fmt::format(R"({{"distributedInfo":{{"rank":zero}},"deviceProperties":{{}},"traceEvents":[{}]}})", kernel("a"));
   EXPECT_EQ(expect_mend(text, "broken_header").device_ops.size(), 1U);
+}
+
+TEST(HostileKineto, RanksThatAreNoneAreNotKept) {
+  const auto text = [](std::string_view rank, std::string_view world) {
+    return fmt::format(R"({{"distributedInfo":{{"rank":{},"world_size":{}}},"traceEvents":[{}]}})", rank, world,
+                       kernel("a"));
+  };
+  for (const std::string_view rank : {"-1", "\"zero\"", "0.5", "9223372036854775808", "[]", "\"\""}) {
+    const Capture capture = expect_mend(text(rank, "2"), "bad_rank");
+    EXPECT_EQ(capture.rank, std::nullopt) << rank;
+    EXPECT_EQ(capture.world_size, 2) << rank;
+    EXPECT_EQ(capture.repairs.all()[0].first, fmt::format("`rank: {}` of `distributedInfo`", rank));
+  }
+  for (const std::string_view world : {"0", "-4", "\"two\"", "1.5"}) {
+    const Capture capture = expect_mend(text("0", world), "bad_rank");
+    EXPECT_EQ(capture.rank, 0) << world;
+    EXPECT_EQ(capture.world_size, std::nullopt) << world;
+  }
+  EXPECT_EQ(read(text("\"1\"", "\"2\""), true).rank, 1);  // a number as a string is one
+  EXPECT_EQ(read(text("null", "null"), true).rank, std::nullopt);
 }
 
 TEST(HostileKineto, FormatsAreToldByContent) {
