@@ -72,7 +72,7 @@ bool is_impossible(std::int64_t elements, std::int64_t element_size) {
 
 std::string count_text(std::int64_t elements) {
   if (elements == no_such_count) return "a count that is no whole number of 64 bits";
-  return elements < 0 ? "a count below zero" : std::to_string(elements);
+  return std::to_string(elements == count_of_minus_one ? -1 : elements);
 }
 
 // Elements that all members must agree on; -1: each may have its own, or they are not recorded.

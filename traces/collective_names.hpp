@@ -12,8 +12,10 @@
 
 namespace warploom {
 
-// CollectiveRecord::in_elements, out_elements: what the file gives is no whole number, or more than 64 bits hold.
+// CollectiveRecord::in_elements, out_elements: what the file gives is no whole number, or more than 64 bits hold; is -1,
+// which stands for what is not recorded.
 inline constexpr std::int64_t no_such_count = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t count_of_minus_one = no_such_count + 1;
 
 // By the names of PyTorch's records ("_allgather_base", "all_to_allv"), of kernels ("ncclDevKernel_ReduceScatter_...")
 // and of HCCL ("hcom_allReduce__586_0_1"); nothing for barriers, waits and what several things may be (SendRecv
