@@ -12,8 +12,8 @@
 
 namespace warploom {
 
-// CollectiveRecord::in_elements, out_elements: what the file gives is no whole number, or more than 64 bits hold; is -1,
-// which stands for what is not recorded.
+// CollectiveRecord::in_elements, out_elements: what the file gives is no whole number, or more than 64 bits hold; is
+// -1, which stands for what is not recorded.
 inline constexpr std::int64_t no_such_count = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t count_of_minus_one = no_such_count + 1;
 

@@ -198,7 +198,7 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
       ++at_;
       return std::nullopt;
     case ']':
-      if (is_closed_too_early()) return pass_stray_bracket();
+      if (pass_stray_brackets()) return std::nullopt;
       if (after_comma_) note("trailing_comma", "a comma after the last element was passed over");
       ++at_;
       state_ = is_list_ ? State::after : State::object;
@@ -206,7 +206,7 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
       after_comma_ = false;
       return std::nullopt;
     case '}':
-      if (is_closed_too_early()) return pass_stray_bracket();
+      if (pass_stray_brackets()) return std::nullopt;
       // Other keys after it: it stands for the bracket.
       if (is_list_ || char_after(1) == ',') ++at_;
       leave_unclosed_array();
@@ -248,23 +248,22 @@ void JsonRecords::leave_unclosed_array() {
   after_comma_ = false;
 }
 
-bool JsonRecords::is_closed_too_early() {
+bool JsonRecords::pass_stray_brackets() {
+  const auto pass = [this](std::size_t count) {
+    note("stray_bracket", "closing brackets too many between events were passed over");
+    at_ += count;
+    has_element_ = true;
+    after_comma_ = false;
+    return true;
+  };
   for (;;) {
     const std::string_view rest = {&buffer_[at_], filled_ - at_};
     // A brace before the list's own end belongs to the event before it.
     const auto next = past_spaces(rest, 1);
-    if (rest.front() == '}' && next < rest.size() && rest[next] == ']') return true;
-    if (const auto follow = events_follow(rest)) return *follow;
+    if (rest.front() == '}' && next < rest.size() && rest[next] == ']') return pass(1);
+    if (const auto follow = events_follow(rest)) return *follow && pass(rest.find(','));
     if (rest.size() > options_.largest_record || !refill()) return false;
   }
-}
-
-std::optional<JsonRecords::Item> JsonRecords::pass_stray_bracket() {
-  note("stray_bracket", "closing brackets too many between events were passed over");
-  ++at_;
-  has_element_ = true;
-  after_comma_ = false;
-  return std::nullopt;
 }
 
 int JsonRecords::char_after(std::size_t count) {

@@ -65,8 +65,7 @@ class JsonRecords {
   // The first byte that is no space `count` bytes after `at_`, none taken; -1 at the end.
   int char_after(std::size_t count);
   bool is_element();           // what stands in the list where an event should be a value; else it is a broken event's
-  bool is_closed_too_early();  // the bracket at `at_` is one too many: events follow it
-  std::optional<Item> pass_stray_bracket();
+  bool pass_stray_brackets();  // false: those at `at_` are not too many, no events follow them
   std::optional<Item> resume_after_garbage();  // at the next event, the list's end, or the next key of the root
   void leave_unclosed_array();
   void begin();

@@ -122,6 +122,12 @@ TEST(JsonRecords, AQuoteTooManyCostsItsOwnRecordAlone) {
   EXPECT_EQ(records.next(), JsonRecords::Item::end);
 }
 
+TEST(JsonRecords, ManyBracketsTooManyArePassedOverAtOnce) {
+  const Cut c = cut("[{}" + std::string(3'000'000, '}') + R"(,{"ph":"X"}])");
+  EXPECT_EQ(c.records, (Texts{"{}", R"({"ph":"X"})"}));
+  EXPECT_EQ(c.repairs.count("stray_bracket"), 1);
+}
+
 TEST(JsonRecords, UnwantedAndLargeValuesAreNotHeld) {
   JsonRecords::Options options;
   options.wants = [](std::string_view key) { return key != "metadata"; };
