@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "sim/core/errors.hpp"
@@ -60,6 +61,31 @@ std::string different_steps(const std::vector<Capture>& captures) {
   return fmt::format("ranks from different steps: {}", fmt::join(parts, "; "));
 }
 
+// A simulation's clock holds 106 days.
+void refuse_long_captures(const std::vector<Capture>& captures) {
+  constexpr Nanoseconds day = Nanoseconds{86'400} * 1'000'000'000;
+  for (const auto& capture : captures) {
+    auto first = std::numeric_limits<Nanoseconds>::max();
+    auto last = std::numeric_limits<Nanoseconds>::min();
+    const auto take = [&](const auto& events) {
+      for (const auto& event : events) {
+        first = std::min(first, event.start);
+        last = std::max(last, event.start + event.duration);
+      }
+    };
+    take(capture.device_ops);
+    take(capture.calls);
+    take(capture.host_ops);
+    take(capture.annotations);
+    if (first > last || last - first <= 100 * day) continue;
+    throw UserError(
+        fmt::format("{}: its events lie {} days apart, from {:.3f} us to {:.3f} us: expected at most 100 days",
+                    capture.file, (last - first) / day, static_cast<double>(first) / 1e3,
+                    static_cast<double>(last) / 1e3),
+        "a time in it is wrong, or it holds events of two clocks");
+  }
+}
+
 Nanoseconds arrival(const CapturedRun& run, const CollectiveMember& member) {
   return run.captures[member.capture].device_ops[member.op].start - run.matching.clock_offset[member.capture];
 }
@@ -89,6 +115,7 @@ CapturedRun understand(ReadTraces read, const InferenceOptions& inference) {
   run.skipped = std::move(read.skipped);
   check_ranks(run.captures);
   refuse_repeated_ranks(run.captures);
+  refuse_long_captures(run.captures);
   find_dependencies_and_match(run, inference);
   check_collectives(run.captures, run.matching);
   for (const auto& capture : run.captures) run.repairs.add(capture.repairs);

@@ -22,7 +22,10 @@ struct Fault {
   std::string_view name;
   std::string_view text;
 };
-constexpr Fault bad_rank = {"bad_rank", "ranks below zero or not below the world's size were taken as not recorded"};
+constexpr Fault bad_rank = {
+    "bad_rank",
+    "ranks that are no whole number from 0 to below the world's size, and sizes of the world that are no whole number "
+    "above 0, were taken as not recorded"};
 constexpr Fault impossible_elements = {
     "impossible_element_count",
     "collectives of fewer than no elements or more than 2^50 bytes keep their recorded time"};
@@ -67,6 +70,11 @@ bool is_impossible(std::int64_t elements, std::int64_t element_size) {
   return elements != not_recorded && (elements < 0 || elements > most_bytes / element_size);
 }
 
+std::string count_text(std::int64_t elements) {
+  if (elements == no_such_count) return "a count that is no whole number of 64 bits";
+  return std::to_string(elements == count_of_minus_one ? -1 : elements);
+}
+
 // Elements that all members must agree on; -1: each may have its own, or they are not recorded.
 std::int64_t shared_elements(const CollectiveRecord& record, CollectiveKind kind) {
   switch (kind) {
@@ -104,9 +112,9 @@ class Checker {
     std::string text = fmt::format("device operation {}, ", index);
     if (record == nullptr) return text + warploom::quoted(std::string(capture.texts[op.name]));
     text += warploom::quoted(std::string(capture.texts[record->name]));
-    if (record->in_elements != -1) text += fmt::format(" of {}", record->in_elements);
+    if (record->in_elements != -1) text += " of " + count_text(record->in_elements);
     if (record->out_elements != -1 && record->out_elements != record->in_elements) {
-      text += fmt::format(" to {}", record->out_elements);
+      text += " to " + count_text(record->out_elements);
     }
     if (record->type != nothing) text += fmt::format(" {}", capture.texts[record->type]);
     if (record->group != nothing) text += fmt::format(", group {}", describe(capture.groups[record->group]));
@@ -192,12 +200,16 @@ class Checker {
 
 }  // namespace
 
+void note_bad_rank(Capture& capture, std::string_view what) {
+  capture.repairs.note(bad_rank.name, bad_rank.text, what);
+}
+
 void check_ranks(std::vector<Capture>& captures) {
   for (auto& capture : captures) {
     if (!capture.rank || !is_outside(*capture.rank, capture)) continue;
     const std::string world =
         capture.world_size ? fmt::format(" in a world of {}", *capture.world_size) : std::string();
-    capture.repairs.note(bad_rank.name, bad_rank.text, fmt::format("rank {}{}", *capture.rank, world));
+    note_bad_rank(capture, fmt::format("rank {}{}", *capture.rank, world));
     capture.rank.reset();
   }
 }

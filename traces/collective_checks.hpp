@@ -3,7 +3,8 @@
 //
 // What is found at fault keeps its recorded time in every prediction (MatchedCollective::is_doubtful). Repairs, each
 // counted by communication operation of the capture that it stands in:
-//   bad_rank                  a rank below zero or not below the world's size: taken as not recorded
+//   bad_rank                  a rank that is no whole number, below zero or not below the world's size, or a size of
+//                             the world that is no whole number above zero: taken as not recorded
 //   impossible_element_count  fewer than no elements, or more than 2^50 bytes
 //   unknown_element_type      a type that no reader knows the size of
 //   repeated_rank_in_group    a group that names a rank twice: its list is not used
@@ -14,12 +15,17 @@
 //   unmatched_collective      other members of its group are captured, and none of them calls it
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "traces/capture.hpp"
 #include "traces/matching.hpp"
 
 namespace warploom {
+
+// For readers: `what` is the rank or size as it stands in the file. Throws UserError where the capture is read
+// strictly.
+void note_bad_rank(Capture& capture, std::string_view what);
 
 // Before captures are told apart by their ranks. Throws UserError where the capture is read strictly.
 void check_ranks(std::vector<Capture>& captures);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -10,6 +11,11 @@
 #include "sim/work/data_type.hpp"
 
 namespace warploom {
+
+// CollectiveRecord::in_elements, out_elements: what the file gives is no whole number, or more than 64 bits hold; is
+// -1, which stands for what is not recorded.
+inline constexpr std::int64_t no_such_count = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t count_of_minus_one = no_such_count + 1;
 
 // By the names of PyTorch's records ("_allgather_base", "all_to_allv"), of kernels ("ncclDevKernel_ReduceScatter_...")
 // and of HCCL ("hcom_allReduce__586_0_1"); nothing for barriers, waits and what several things may be (SendRecv

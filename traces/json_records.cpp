@@ -27,11 +27,11 @@ std::size_t past_spaces(std::string_view text, std::size_t at) {
   return at;
 }
 
-// A `{` whose first key is one that events begin with.
-bool looks_as_event(std::string_view text, std::size_t at) {
+// `"key":` of a key that events begin with, at the front or after spaces.
+bool starts_with_event_key(std::string_view text) {
   constexpr std::array keys = {std::string_view("\"ph\""), std::string_view("\"name\""), std::string_view("\"cat\""),
                                std::string_view("\"pid\""), std::string_view("\"ts\"")};
-  const std::string_view rest = text.substr(past_spaces(text, at + 1));
+  const std::string_view rest = text.substr(past_spaces(text, 0));
   return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
     if (!rest.starts_with(key)) return false;
     const auto colon = past_spaces(rest, key.size());
@@ -44,9 +44,46 @@ std::size_t next_beginning(std::string_view text) {
   for (auto at = text.find('{', 1); at != std::string_view::npos; at = text.find('{', at + 1)) {
     auto before = at;
     while (before > 0 && is_space(text[before - 1])) --before;
-    if (before > 1 && text[before - 1] == ',' && looks_as_event(text, at)) return at;
+    if (before > 1 && text[before - 1] == ',' && starts_with_event_key(text.substr(at + 1))) return at;
   }
   return std::string_view::npos;
+}
+
+// Where the list ends of whose broken last event `text` is the rest: a `]` of no bracket in it, before another key, the
+// root's end or the end of the file; npos without.
+std::size_t end_of_list(std::string_view text) {
+  std::int64_t depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || (c == ']' && depth > 0)) {
+      depth = std::max<std::int64_t>(depth - 1, 0);  // a brace too many is what broke it
+    } else if (c == ']') {
+      const auto next = past_spaces(text, at + 1);
+      if (next == text.size() || text[next] == '}') return at;
+      if (text[next] == ',' && text.substr(past_spaces(text, next + 1)).starts_with('"')) return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// After closing brackets from the front on: whether events go on, so that the brackets are too many. None: what follows
+// is not in `text`.
+std::optional<bool> events_follow(std::string_view text) {
+  const auto is_passed = [](char c) { return c == '}' || c == ']' || is_space(c); };
+  const auto* const after = std::find_if_not(text.begin(), text.end(), is_passed);
+  const auto at = static_cast<std::size_t>(after - text.begin());
+  if (at == text.size()) return std::nullopt;
+  if (text[at] != ',') return false;
+  const auto open = past_spaces(text, at + 1);
+  if (open == text.size()) return std::nullopt;
+  if (text[open] != '{') return false;
+  const std::string_view inner = text.substr(open + 1);
+  if (starts_with_event_key(inner)) return true;
+  return inner.find(':') == std::string_view::npos ? std::nullopt : std::optional(false);
 }
 
 }  // namespace
@@ -138,9 +175,9 @@ void JsonRecords::begin() {
 }
 
 JsonRecords::Item JsonRecords::truncate() {
-  text_begin_ = at_;
-  if (records_ == 0 && !is_list_ && !has_element_) {
-    throw UserError(fmt::format("{}: the file ends at byte {}, before its first event", source_.name(), offset()));
+  if (records_ == 0 && !(has_array_ && state_ == State::object)) {
+    throw UserError(fmt::format("{}: the file ends at byte {}, before the end of its first event", source_.name(),
+                                consumed_ + filled_));
   }
   note("truncated_file", "the file ends early: what is whole of it was kept");
   is_truncated_ = state_ == State::array || records_ == 0;
@@ -161,6 +198,7 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
       ++at_;
       return std::nullopt;
     case ']':
+      if (pass_stray_brackets()) return std::nullopt;
       if (after_comma_) note("trailing_comma", "a comma after the last element was passed over");
       ++at_;
       state_ = is_list_ ? State::after : State::object;
@@ -168,10 +206,10 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
       after_comma_ = false;
       return std::nullopt;
     case '}':
-      note("unclosed_array", "the events' closing bracket was missing");
-      if (is_list_) ++at_;
-      state_ = is_list_ ? State::after : State::object;
-      after_comma_ = false;
+      if (pass_stray_brackets()) return std::nullopt;
+      // Other keys after it: it stands for the bracket.
+      if (is_list_ || char_after(1) == ',') ++at_;
+      leave_unclosed_array();
       return std::nullopt;
     default:
       break;
@@ -181,6 +219,7 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
   after_comma_ = false;
   if (c != '{') {
     note("not_an_event", "elements of the list of events that are no objects were passed over");
+    if (!is_element()) return resume_after_garbage();
     if (!skip_value()) return truncate();
     return std::nullopt;
   }
@@ -200,6 +239,77 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
   at_ += text_size_;
   ++records_;
   return Item::record;
+}
+
+void JsonRecords::leave_unclosed_array() {
+  note("unclosed_array", "the events' closing bracket was missing");
+  state_ = is_list_ ? State::after : State::object;
+  has_element_ = true;
+  after_comma_ = false;
+}
+
+bool JsonRecords::pass_stray_brackets() {
+  const auto pass = [this](std::size_t count) {
+    note("stray_bracket", "closing brackets too many between events were passed over");
+    at_ += count;
+    has_element_ = true;
+    after_comma_ = false;
+    return true;
+  };
+  for (;;) {
+    const std::string_view rest = {&buffer_[at_], filled_ - at_};
+    // A brace before the list's own end belongs to the event before it.
+    const auto next = past_spaces(rest, 1);
+    if (rest.front() == '}' && next < rest.size() && rest[next] == ']') return pass(1);
+    if (const auto follow = events_follow(rest)) return *follow && pass(rest.find(','));
+    if (rest.size() > options_.largest_record || !refill()) return false;
+  }
+}
+
+int JsonRecords::char_after(std::size_t count) {
+  for (;;) {
+    const std::string_view rest = {&buffer_[at_], filled_ - at_};
+    if (const auto place = past_spaces(rest, count); place < rest.size())
+      return static_cast<unsigned char>(rest[place]);
+    if (rest.size() > options_.largest_record || !refill()) return -1;
+  }
+}
+
+bool JsonRecords::is_element() {
+  const char* end = find_end();
+  if (end == nullptr || buffer_[at_] == '[') return true;
+  const std::string_view token = {&buffer_[at_], static_cast<std::size_t>(end - &buffer_[at_])};
+  if (token.front() == '"') return char_after(token.size()) != ':';
+  return token.find_first_of("\"{[:") == std::string_view::npos;
+}
+
+std::optional<JsonRecords::Item> JsonRecords::resume_after_garbage() {
+  // `}z{"ph": ...`: the comma is what was lost.
+  std::string_view rest = {&buffer_[at_], filled_ - at_};
+  if (const auto open = rest.find_first_of("\"{[:"); open > 0 && rest[open] == '{') {
+    at_ += open;
+    return std::nullopt;
+  }
+  do {
+    rest = {&buffer_[at_], filled_ - at_};
+    if (const auto next = next_beginning(rest); next != std::string_view::npos) {
+      at_ += next;
+      after_comma_ = true;
+      return std::nullopt;
+    }
+  } while (rest.size() <= options_.largest_record && refill());
+  rest = {&buffer_[at_], filled_ - at_};
+  if (const auto end = end_of_list(rest); end != std::string_view::npos) {
+    at_ += end;
+    return std::nullopt;
+  }
+  at_ += std::min(rest.find('"'), rest.size());
+  if (is_list_ || starts_with_event_key({&buffer_[at_], filled_ - at_})) {  // the file ends in a broken event
+    at_ = filled_;
+    return truncate();
+  }
+  leave_unclosed_array();
+  return std::nullopt;
 }
 
 bool JsonRecords::resume_within() {
@@ -226,7 +336,7 @@ bool JsonRecords::take_key() {
 std::optional<JsonRecords::Item> JsonRecords::next_in_object() {
   const int c = peek_char();
   if (c == -1) {
-    if (!has_element_) return truncate();
+    if (records_ == 0 && !has_array_) return truncate();
     note("unclosed_object", "the trace's closing brace was missing");
     is_truncated_ = records_ == 0;
     return finish();
@@ -274,6 +384,7 @@ std::optional<JsonRecords::Item> JsonRecords::take_value() {
   if (key_ == options_.array && c == '[') {
     ++at_;
     state_ = State::array;
+    has_array_ = true;
     has_element_ = false;
     return std::nullopt;
   }

@@ -62,6 +62,12 @@ class JsonRecords {
   bool take_key();
   const char* find_end();  // of the value at `at_`, the window grown to hold it; nullptr: too large or cut off
   bool skip_value();       // without holding it; false where the file ends in it
+  // The first byte that is no space `count` bytes after `at_`, none taken; -1 at the end.
+  int char_after(std::size_t count);
+  bool is_element();           // what stands in the list where an event should be a value; else it is a broken event's
+  bool pass_stray_brackets();  // false: those at `at_` are not too many, no events follow them
+  std::optional<Item> resume_after_garbage();  // at the next event, the list's end, or the next key of the root
+  void leave_unclosed_array();
   void begin();
   Item finish();
   Item truncate();
@@ -83,6 +89,7 @@ class JsonRecords {
   bool is_list_ = false;
   bool at_end_ = false;
   bool after_comma_ = false;
+  bool has_array_ = false;    // the records' key was met
   bool has_element_ = false;  // of the array or object at hand
   bool is_truncated_ = false;
 };

@@ -11,6 +11,10 @@ namespace {
 
 // Far from where sums of two times overflow.
 constexpr Nanoseconds latest = 4'000'000'000'000'000'000;
+// More than anyone captures; a program of such spans would leave the simulation's clock.
+constexpr Nanoseconds longest = Nanoseconds{30} * 86'400 * 1'000'000'000;
+constexpr std::string_view overflow_text =
+    "events at times beyond 126 years of their base or of more than 30 days were not kept";
 constexpr std::size_t most_open_begins = 1U << 20U;
 constexpr std::int64_t most_launch_flows = 1 << 16;
 constexpr std::size_t most_names = 1U << 20U;
@@ -89,7 +93,7 @@ bool KinetoBuilder::time_of(std::string_view text, Nanoseconds& time) {
     return false;
   }
   if (!parsed.is_ok() || parsed.ns > latest || parsed.ns < -latest) {
-    note("time_overflow", "events at times beyond 126 years of their base were not kept");
+    note("time_overflow", overflow_text);
     return false;
   }
   time = parsed.ns;
@@ -123,6 +127,7 @@ void KinetoBuilder::take_span(const KinetoEvent& event, Span span) {
     note("negative_duration", "durations below zero were set to zero", -span.duration);
     span.duration = 0;
   }
+  if (span.duration > longest) return note("time_overflow", overflow_text);
   KinetoRole role = category_of(event.category).role;
   if (event.category.empty()) {  // PyTorch's profiler before Kineto tells them by process
     if (event.process == "CPU functions") role = KinetoRole::host_op;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "traces/collective_names.hpp"
+
 namespace warploom {
 
 namespace {
@@ -17,10 +19,9 @@ constexpr std::int64_t largest_group = 1 << 22;  // a size beyond it is not beli
 // Numbers below zero and those that are none stay apart from what is not recorded.
 std::int64_t elements_of(const KinetoEvent& event, KinetoArg key) {
   constexpr std::int64_t not_recorded = -1;
-  constexpr std::int64_t no_such_number = -2;
   if (event[key].empty()) return not_recorded;
-  const std::int64_t elements = event.integer(key).value_or(no_such_number);
-  return elements == not_recorded ? no_such_number : elements;
+  const std::int64_t elements = event.integer(key).value_or(no_such_count);
+  return elements == not_recorded ? count_of_minus_one : elements;
 }
 
 bool is_same(const ProcessGroup& a, const ProcessGroup& b) {

@@ -2,6 +2,7 @@
 // Small documents: read whole.
 #include "traces/kineto_header.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "traces/collective_checks.hpp"
 #include "traces/json_text.hpp"
 
 namespace warploom {
@@ -55,9 +57,18 @@ ProcessGroup group_in(const element& item) {
   return group;
 }
 
+// The number, where it is at least `least`; what is given and is none is noted.
+std::optional<std::int64_t> rank_at(const element& info, std::string_view key, std::int64_t least, Capture& capture) {
+  element given;
+  if (info[key].get(given) != simdjson::SUCCESS || given.is_null()) return std::nullopt;
+  if (const auto number = integer_in(given); number && *number >= least) return number;
+  note_bad_rank(capture, fmt::format("`{}: {}` of `distributedInfo`", key, simdjson::minify(given)));
+  return std::nullopt;
+}
+
 void read_distributed(const element& info, Capture& capture, KinetoGroups& groups) {
-  if (const auto rank = integer_at(info, "rank"); rank && *rank >= 0) capture.rank = rank;
-  if (const auto size = integer_at(info, "world_size"); size && *size > 0) capture.world_size = size;
+  if (const auto rank = rank_at(info, "rank", 0, capture)) capture.rank = rank;
+  if (const auto size = rank_at(info, "world_size", 1, capture)) capture.world_size = size;
   for (const std::string_view key : {"backend", "nccl_version", "pg_count"}) {
     if (std::string text = text_at(info, key); !text.empty()) add_fact(capture, key, std::move(text));
   }

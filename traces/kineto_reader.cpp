@@ -61,9 +61,9 @@ class KinetoReading {
       options_.progress(source_.bytes_taken(), source_.bytes_in_all());
     }
     if (parser_.parse(records_.text(), event_)) return builder_.take(event_);
+    // A wrong quote or bracket may have made it swallow its neighbours: what is before the next beginning, by itself.
+    records_.resume_within();
     if (take_mended()) return;
-    // A quote too many may have swallowed the neighbours: what is before the next beginning, by itself.
-    if (records_.resume_within() && take_mended()) return;
     builder_.note("broken_event", "events that are no JSON were not kept");
   }
 

@@ -103,7 +103,11 @@ class Matcher {
     if (record != nullptr && record->group != nothing) {
       const auto& group = capture.groups[record->group];
       size = group.size;
-      if (!group.ranks.empty()) return fmt::format("ranks {} {}", fmt::join(group.ranks, ","), group.description);
+      if (!group.ranks.empty()) {  // members may list the same ranks in different orders
+        std::vector<std::int64_t> ranks = group.ranks;
+        std::sort(ranks.begin(), ranks.end());
+        return fmt::format("ranks {} {}", fmt::join(ranks, ","), group.description);
+      }
       if (group.size == capture.world_size.value_or(-1)) return "the world";
       return fmt::format("{} of {}", group.name, group.size);
     }

@@ -2,6 +2,7 @@
 // `warploom convert TRACE... --to FORM --out PATH`: captured traces in another form.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -32,11 +33,41 @@ struct ConvertArguments {
 // A file's name and what writes it.
 using OutputFile = std::pair<std::string, std::function<void(std::ostream&)>>;
 
+// The file below `path` (or it itself) that `output` is, whatever its spelling; empty: none.
+std::string same_file(const std::string& path, const fs::path& output, const std::vector<std::string>& skipped) {
+  std::error_code error;
+  const auto is_read = [&](const std::string& file) {
+    return fs::equivalent(file, output, error) && std::find(skipped.begin(), skipped.end(), file) == skipped.end();
+  };
+  if (!fs::is_directory(path, error)) return is_read(path) ? path : std::string();
+  for (const auto& entry :
+       fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied, error)) {
+    if (is_read(entry.path().string())) return entry.path().string();
+  }
+  return {};
+}
+
+// `skipped`: files in the folders that are no traces; those may be written over, as an earlier conversion's may.
+void refuse_to_overwrite_traces(const ConvertArguments& arguments, const fs::path& output,
+                                const std::vector<std::string>& skipped) {
+  std::error_code error;
+  if (!fs::exists(output, error)) return;
+  for (const auto& path : arguments.traces.paths) {
+    const std::string trace = same_file(path, output, skipped);
+    if (trace.empty()) continue;
+    throw UserError(fmt::format("`--out {}` would write over {}, a trace that is read", arguments.out, trace),
+                    "give another name or folder");
+  }
+}
+
 void write_files(const ConvertArguments& arguments, const std::vector<OutputFile>& files,
-                 const std::vector<std::string>& notes, Session& session) {
-  std::vector<std::string> names;
-  for (const auto& [name, write] : files) names.push_back(name);
+                 const std::vector<std::string>& skipped, const std::vector<std::string>& notes, Session& session) {
   const fs::path folder = fs::path(arguments.out).parent_path();
+  std::vector<std::string> names;
+  for (const auto& [name, write] : files) {
+    refuse_to_overwrite_traces(arguments, folder / name, skipped);
+    names.push_back(name);
+  }
   OutputFolder output(folder.empty() ? "." : folder.string(), names, session.interrupts);
   for (const auto& [name, write] : files) output.write(name, write);
   output.commit();
@@ -59,7 +90,8 @@ std::string last_part(const ConvertArguments& arguments) {
 }
 
 void write_graphs(const ConvertArguments& arguments, const std::vector<ExecutionGraph>& graphs,
-                  const std::string& groups, const std::vector<std::string>& notes, Session& session) {
+                  const std::string& groups, const std::vector<std::string>& skipped,
+                  const std::vector<std::string>& notes, Session& session) {
   const std::string prefix = last_part(arguments);
   const bool as_json = arguments.to == "chakra-json";
   std::vector<OutputFile> files;
@@ -71,7 +103,7 @@ void write_graphs(const ConvertArguments& arguments, const std::vector<Execution
                        });
   }
   if (!groups.empty()) files.emplace_back(prefix + ".json", [&groups](std::ostream& out) { out << groups; });
-  write_files(arguments, files, notes, session);
+  write_files(arguments, files, skipped, notes, session);
 }
 
 bool convert_chakra_alone(const ConvertArguments& arguments, Session& session) {
@@ -84,7 +116,7 @@ bool convert_chakra_alone(const ConvertArguments& arguments, Session& session) {
     graphs = read_chakra_alone(arguments.traces.paths, options);
   }
   if (graphs.empty()) return false;
-  write_graphs(arguments, graphs, {}, {}, session);
+  write_graphs(arguments, graphs, {}, {}, {}, session);
   return true;
 }
 
@@ -105,7 +137,7 @@ void convert(const ConvertArguments& arguments, Session& session) {
     const ChakraExport exported = export_chakra(run);
     std::vector<std::string> notes = exported.notes;
     for (const auto& doubt : doubts(run)) notes.push_back(doubt);
-    return write_graphs(arguments, exported.graphs, exported.groups, notes, session);
+    return write_graphs(arguments, exported.graphs, exported.groups, run.skipped, notes, session);
   }
   const ReadTraces read = read_captures(arguments.traces, session);
   const bool as_table = arguments.to == "csv";
@@ -115,7 +147,7 @@ void convert(const ConvertArguments& arguments, Session& session) {
                   if (as_table) return write_capture_csv(read.captures, out);
                   write_capture_timeline(read.captures, out);
                 }}},
-              {}, session);
+              read.skipped, {}, session);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "sim/core/errors.hpp"
 #include "tests/support/hand_capture.hpp"
+#include "traces/collective_names.hpp"
 
 namespace warploom {
 namespace {
@@ -128,11 +129,30 @@ TEST(CollectiveChecks, FindNothingWhereAllAgree) {
   EXPECT_EQ(run.matching.matched, 3);
 }
 
+TEST(CollectiveChecks, ListsOfTheSameRanksInAnotherOrderAreOneGroup) {
+  auto ranks = two_ranks();
+  for (auto& listed : ranks[1].capture.groups) listed.ranks = {1, 0};
+  const CapturedRun run = understood(ranks, true);
+  EXPECT_EQ(run.matching.matched, 3);
+  for (const auto& collective : run.matching.collectives) EXPECT_TRUE(collective.is_complete);
+}
+
 // A single rank of several is no mistake: `doubts` says what its collectives are worth.
 TEST(CollectiveChecks, LetARankWithoutItsPeersBe) {
   auto ranks = two_ranks();
   ranks.pop_back();
   EXPECT_TRUE(understood(ranks, true).repairs.all().empty());
+}
+
+TEST(CollectiveChecks, SayThatACountIsNoNumber) {
+  auto ranks = two_ranks();
+  record(ranks, 0, 1).in_elements = record(ranks, 0, 1).out_elements = no_such_count;
+  const CapturedRun run = understood(ranks);
+  ASSERT_EQ(run.repairs.count("impossible_element_count"), 1);
+  EXPECT_EQ(run.repairs.all()[0].first.find("device operation 1, `allreduce` of a count that is no whole number of 64 "
+                                            "bits BFloat16"),
+            0U)
+      << run.repairs.all()[0].first;
 }
 
 TEST(Doubts, NameRanksOfDifferentSteps) {

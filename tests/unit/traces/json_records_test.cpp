@@ -91,17 +91,18 @@ TEST(JsonRecords, StrayCommasAreCountedAndPassedOver) {
 
 TEST(JsonRecords, AFileCutAnywhereGivesItsWholeRecords) {
   const std::string text = R"({"k": {"n": 1}, "traceEvents": [{"ph":"X","name":"a"},{"ph":"X","name":"b"}], "z": 1})";
-  const std::size_t list = text.find('[');
   const std::size_t first = text.find("},{") + 1;
   const std::size_t second = text.find("}],") + 1;
   for (std::size_t length = 0; length <= text.size(); ++length) {
     try {
       const Cut c = cut(text.substr(0, length));
+      EXPECT_GE(length, first);
       EXPECT_EQ(c.records.size(), (length >= first ? 1U : 0U) + (length >= second ? 1U : 0U)) << length;
       EXPECT_EQ(c.is_truncated, length <= second) << length;
       EXPECT_EQ(c.repairs.all().empty(), length == text.size()) << length;
     } catch (const UserError& error) {
-      EXPECT_LE(length, list + 1) << error.message();  // not one event has begun
+      EXPECT_LT(length, first) << error.message();  // not one event is whole
+      EXPECT_NE(error.message().find(length == 0 ? "empty" : fmt::format("byte {},", length)), std::string::npos);
     }
   }
 }
@@ -119,6 +120,12 @@ TEST(JsonRecords, AQuoteTooManyCostsItsOwnRecordAlone) {
   ASSERT_EQ(records.next(), JsonRecords::Item::record);
   EXPECT_EQ(records.text(), R"({"name":"d", "ph":"X"})");
   EXPECT_EQ(records.next(), JsonRecords::Item::end);
+}
+
+TEST(JsonRecords, ManyBracketsTooManyArePassedOverAtOnce) {
+  const Cut c = cut("[{}" + std::string(3'000'000, '}') + R"(,{"ph":"X"}])");
+  EXPECT_EQ(c.records, (Texts{"{}", R"({"ph":"X"})"}));
+  EXPECT_EQ(c.repairs.count("stray_bracket"), 1);
 }
 
 TEST(JsonRecords, UnwantedAndLargeValuesAreNotHeld) {
@@ -141,6 +148,9 @@ TEST(JsonRecords, WhatIsNoTraceIsAnErrorThatSaysWhere) {
   EXPECT_THROW(cut(""), UserError);
   EXPECT_THROW(cut("hello"), UserError);
   EXPECT_THROW(cut("{\"a\" 1}"), UserError);
+  EXPECT_THROW(cut("{\"a\": 1, \"b\": [2, "), UserError);
+  EXPECT_THROW(cut("{\"traceEvents\": [[[[["), UserError);
+  EXPECT_THROW(cut("[{\"ph\":"), UserError);
   try {
     cut("{\"a\": 1,\n  b}");
     FAIL();

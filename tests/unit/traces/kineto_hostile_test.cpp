@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "sim/core/errors.hpp"
 #include "traces/kineto_reader.hpp"
@@ -74,6 +75,8 @@ TEST(HostileKineto, OddNumbersAndTimes) {
   EXPECT_TRUE(expect_mend(trace(kernel("a", "NaN")), "missing_time").device_ops.empty());
   EXPECT_TRUE(expect_mend(trace(kernel("a", "1e300")), "time_overflow").device_ops.empty());
   EXPECT_TRUE(expect_mend(trace(kernel("a", "1", "99999999999999999999")), "time_overflow").device_ops.empty());
+  EXPECT_TRUE(expect_mend(trace(kernel("a", "1", "3e13")), "time_overflow").device_ops.empty());  // a year
+  EXPECT_EQ(read(trace(kernel("a", "1", "2.5e12"))).device_ops.size(), 1U);                       // 29 days
   EXPECT_EQ(read(trace(kernel("a", "\"17.5\""))).device_ops.at(0).start, 17500);  // a time as a string is no mend
   EXPECT_EQ(read(trace(kernel("a", "7", "0"))).device_ops.at(0).duration, 0);     // nor is no duration at all
 }
@@ -103,6 +106,83 @@ TEST(HostileKineto, AQuoteTooManyDoesNotCostTheNeighbours) {
   EXPECT_EQ(capture.device_ops[2].correlation, 9U);
 }
 
+// 200 kernels as Kineto prints them, brackets and quotes in their arguments, and the rank after them.
+struct LongTrace {
+  std::string text;
+  std::vector<std::size_t> events;  // where each begins; then where the list ends
+};
+LongTrace long_trace(std::string_view space) {
+  LongTrace trace;
+  trace.text = R"({"schemaVersion":1,"traceEvents":[)";
+  for (int i = 0; i < 200; ++i) {
+    if (i > 0) trace.text += fmt::format(",{}", space);
+    trace.events.push_back(trace.text.size());
+    trace.text += fmt::format(
+        R"({{{0}"ph":{0}"X","cat":{0}"kernel", "name": "k<{{lambda()#1}}>[4]", "pid": 0,{0}"tid": 7, "ts": {1}, "dur": 5,)"
+        R"({0}"args":{0}{{"device": 0, "stream": 7,{0}"Input Dims": [[2, 3], []], "correlation": {1}{0}}}{0}}})",
+        space, 10 * (i + 1));
+  }
+  trace.events.push_back(trace.text.size());
+  trace.text += fmt::format("{0}],{0}\"distributedInfo\": {{\"rank\": 3, \"world_size\": 8}}}}", space);
+  return trace;
+}
+
+TEST(HostileKineto, AWrongByteCostsItsOwnEventAndNoOthers) {
+  for (const std::string_view space : {"", " ", "\n  "}) {
+    const LongTrace whole = long_trace(space);
+    ASSERT_EQ(read(whole.text, true).device_ops.size(), 200U);
+    for (const std::size_t event : {0U, 1U, 100U, 198U, 199U}) {
+      for (std::size_t at = whole.events[event]; at < whole.events[event + 1]; ++at) {
+        if (std::string_view("{}[]\",:").find(whole.text[at]) == std::string_view::npos) continue;
+        std::string text = whole.text;
+        text[at] = 'z';
+        const auto place = fmt::format("byte {} of event {}: {}", at - whole.events[event], event,
+                                       text.substr(whole.events[event], whole.events[event + 1] - whole.events[event]));
+        const Capture capture = read(text);
+        EXPECT_GE(capture.device_ops.size(), 198U) << place;
+        EXPECT_TRUE(event == 199 || capture.rank == 3) << place;
+        if (capture.device_ops.size() < 200) {
+          EXPECT_FALSE(capture.repairs.all().empty()) << place;
+          EXPECT_THROW(read(text, true), UserError) << place;
+        }
+      }
+    }
+  }
+}
+
+// One mistake must not be mended by what the next one breaks: in every fifth event another byte is wrong.
+TEST(HostileKineto, ManyWrongBytesCostAnEventEach) {
+  const LongTrace whole = long_trace(" ");
+  std::string text = whole.text;
+  for (std::size_t event = 0; event < 200; event += 5) {
+    std::size_t at = whole.events[event];
+    for (std::size_t skipped = 0; skipped <= event / 5; ++skipped) at = text.find_first_of("{}[]\",:", at + 1);
+    text[at] = 'z';
+  }
+  const Capture capture = read(text);
+  EXPECT_GE(capture.device_ops.size(), 160U);
+  EXPECT_EQ(capture.rank, 3);
+}
+
+TEST(HostileKineto, BracketsTooManyDoNotEndTheEvents) {
+  for (const std::string_view stray : {"}", "]", "}}", "]}", "}]", "z", "\"z\": 1, "}) {
+    const std::string text = trace(kernel("a") + std::string(stray) + ",\n" + kernel("b", "20"));
+    EXPECT_EQ(read(text).device_ops.size(), 2U) << stray;
+    EXPECT_THROW(read(text, true), UserError) << stray;
+  }
+}
+
+TEST(HostileKineto, AListWithoutItsEndGivesItsEventsAndWhatFollows) {
+  for (const std::string_view end : {"", "z", "}"}) {
+    const std::string text = fmt::format(R"({{"traceEvents":[{},{}{},"distributedInfo":{{"rank":3}}}})", kernel("a"),
+                                         kernel("b", "20"), end);
+    const Capture capture = read(text);
+    EXPECT_EQ(capture.device_ops.size(), 2U) << end;
+    EXPECT_EQ(capture.rank, 3) << end;
+    EXPECT_THROW(read(text, true), UserError) << end;
+  }
+}
+
 TEST(HostileKineto, AnEventThatCannotBeMendedIsCountedWithItsPlace) {
   const Capture capture = expect_mend(trace(kernel("a") + R"(,{"ph":"X",5:7},)" + kernel("b", "20")), "broken_event");
   EXPECT_EQ(capture.device_ops.size(), 2U);
@@ -123,6 +203,26 @@ TEST(HostileKineto, BrokenHeadersDoNotCostTheEvents) {
   const std::string text =
       fmt::format(R"({{"distributedInfo":{{"rank":zero}},"deviceProperties":{{}},"traceEvents":[{}]}})", kernel("a"));
   EXPECT_EQ(expect_mend(text, "broken_header").device_ops.size(), 1U);
+}
+
+TEST(HostileKineto, RanksThatAreNoneAreNotKept) {
+  const auto text = [](std::string_view rank, std::string_view world) {
+    return fmt::format(R"({{"distributedInfo":{{"rank":{},"world_size":{}}},"traceEvents":[{}]}})", rank, world,
+                       kernel("a"));
+  };
+  for (const std::string_view rank : {"-1", "\"zero\"", "0.5", "9223372036854775808", "[]", "\"\""}) {
+    const Capture capture = expect_mend(text(rank, "2"), "bad_rank");
+    EXPECT_EQ(capture.rank, std::nullopt) << rank;
+    EXPECT_EQ(capture.world_size, 2) << rank;
+    EXPECT_EQ(capture.repairs.all()[0].first, fmt::format("`rank: {}` of `distributedInfo`", rank));
+  }
+  for (const std::string_view world : {"0", "-4", "\"two\"", "1.5"}) {
+    const Capture capture = expect_mend(text("0", world), "bad_rank");
+    EXPECT_EQ(capture.rank, 0) << world;
+    EXPECT_EQ(capture.world_size, std::nullopt) << world;
+  }
+  EXPECT_EQ(read(text("\"1\"", "\"2\""), true).rank, 1);  // a number as a string is one
+  EXPECT_EQ(read(text("null", "null"), true).rank, std::nullopt);
 }
 
 TEST(HostileKineto, FormatsAreToldByContent) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/errors.hpp"
@@ -60,6 +61,29 @@ TEST(SelfReplay, IsExactWhereEveryLagIsTheSame) {
     ASSERT_EQ(run.self.ranks.size(), 1U);
     EXPECT_EQ(run.self.ranks[0].start_error_max, 0);
     EXPECT_EQ(run.self.error, 0);
+  }
+}
+
+// Ten days are played; a hundred and one are events of two clocks.
+TEST(SelfReplay, RefusesEventsThatAClockDoesNotHoldAndNamesTheFile) {
+  constexpr Nanoseconds day = 86'400'000'000 * us;
+  for (const std::int64_t days : {10, 101}) {
+    HandCapture hand = launch_bound();
+    hand.kernel("gemm", "7", days * day, 5 * us, 6 * us);
+    ReadTraces read;
+    read.captures.push_back(hand.take());
+    if (days == 10) {
+      EXPECT_EQ(understand(std::move(read)).self.error, 0);
+      continue;
+    }
+    try {
+      understand(std::move(read));
+      FAIL();
+    } catch (const UserError& error) {
+      EXPECT_EQ(
+          error.message(),
+          "rank0: its events lie 101 days apart, from 4.000 us to 8726400000005.000 us: expected at most 100 days");
+    }
   }
 }
 
