@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 7> class_names = {"other",        "GEMM",
 std::string head(const Capture& capture) {
   std::string text = fmt::format("{}: {}", shown_name(capture.file, 200), capture.format);
   if (const auto rank = known_rank(capture)) text += fmt::format(", rank {}", *rank);
-  if (capture.world_size) text += fmt::format(" of {}", *capture.world_size);
+  if (capture.world_size) text += fmt::format("{} of {}", known_rank(capture) ? "" : ", a rank", *capture.world_size);
   if (!capture.devices.empty()) text += ", " + shown_name(capture.devices.front().name, 80);
   text += fmt::format("\n  {} records, {} device operations, {} calls, {} operators", capture.event_count,
                       capture.device_ops.size(), capture.calls.size(), capture.host_ops.size());
@@ -149,6 +149,14 @@ std::size_t most_waited_for(const CapturedRun& run) {
   return stragglers.empty() ? 0 : stragglers.front().capture;
 }
 
+std::string repairs_in_words(const CapturedRun& run) {
+  std::string text;
+  for (const auto& repair : run.repairs.all()) {
+    text += fmt::format("  repaired: {} x {}: {} (first: {})\n", repair.count, repair.name, repair.text, repair.first);
+  }
+  return text;
+}
+
 std::array<Time, cause_count> path_by_cause(const CapturedRun& run) {
   std::array<Time, cause_count> sums{};
   for (const auto& part : critical_path(run.captured.program, run.timeline)) {
@@ -187,6 +195,8 @@ std::string captures_to_text(const CapturedRun& run) {
   if (!run.self.ranks.empty()) {
     text += "\nCritical path: " + critical_path_in_words(path_by_cause(run), run.timeline.makespan) + "\n" +
             self_replay_in_words(run);
+  } else {
+    text += repairs_in_words(run);
   }
   for (const auto& skipped : run.skipped) text += fmt::format("  no trace, passed over: {}\n", skipped);
   return text;
@@ -211,10 +221,7 @@ std::string self_replay_in_words(const CapturedRun& run) {
       100 * run.self.error, time_in_words(p50), run.edges.recorded, run.edges.ordered, run.edges.inferred,
       run.edges.contradicted, run.edges.timed_gaps);
   for (const auto& doubt : doubts(run)) text += "  take what-ifs as rough: " + doubt + "\n";
-  for (const auto& repair : run.repairs.all()) {
-    text += fmt::format("  repaired: {} x {}: {} (first: {})\n", repair.count, repair.name, repair.text, repair.first);
-  }
-  return text;
+  return text + repairs_in_words(run);
 }
 
 std::string captures_to_json(const CapturedRun& run, int indent) {
