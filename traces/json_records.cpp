@@ -89,7 +89,11 @@ std::optional<bool> events_follow(std::string_view text) {
 }  // namespace
 
 JsonRecords::JsonRecords(ByteSource& source, Options options, Repairs& repairs)
-    : source_(source), options_(std::move(options)), repairs_(repairs), buffer_(options_.window + json_padding) {}
+    : source_(source),
+      options_(std::move(options)),
+      repairs_(repairs),
+      buffer_(options_.window + json_padding),
+      look_ahead_(options_.largest_record) {}
 
 std::int64_t JsonRecords::line() const {
   return 1 + lines_ + count_lines(buffer_.data(), buffer_.data() + text_begin_);
@@ -223,10 +227,15 @@ std::optional<JsonRecords::Item> JsonRecords::next_in_array() {
     if (!skip_value()) return truncate();
     return std::nullopt;
   }
-  const char* end = find_end();
+  const char* end = find_end(look_ahead_);
   text_begin_ = at_;
   if (end == nullptr) {  // cut off, or a quote too many has swallowed what follows
-    text_size_ = filled_ - at_;
+    // Many such events: each looks less far, so that time does not grow with the square of the file.
+    look_ahead_ = std::max(least_look_ahead, look_ahead_ / 2);
+    do {
+      text_begin_ = at_;
+      text_size_ = filled_ - at_;
+    } while (next_beginning(text()) == std::string_view::npos && text_size_ <= options_.largest_record && refill());
     if (at_end_ && next_beginning(text()) == std::string_view::npos) return truncate();
     ++records_;
     if (!resume_within()) {
@@ -276,7 +285,7 @@ int JsonRecords::char_after(std::size_t count) {
 }
 
 bool JsonRecords::is_element() {
-  const char* end = find_end();
+  const char* end = find_end(options_.largest_record);
   if (end == nullptr || buffer_[at_] == '[') return true;
   const std::string_view token = {&buffer_[at_], static_cast<std::size_t>(end - &buffer_[at_])};
   if (token.front() == '"') return char_after(token.size()) != ':';
@@ -389,7 +398,7 @@ std::optional<JsonRecords::Item> JsonRecords::take_value() {
     return std::nullopt;
   }
   const bool is_wanted = !options_.wants || options_.wants(key_);
-  const char* end = is_wanted ? find_end() : nullptr;
+  const char* end = is_wanted ? find_end(options_.largest_record) : nullptr;
   if (end == nullptr) {
     if (is_wanted && at_end_) return truncate();
     if (is_wanted) note("large_value", "values beside the events that are too large were not read");
@@ -404,10 +413,10 @@ std::optional<JsonRecords::Item> JsonRecords::take_value() {
   return Item::value;
 }
 
-const char* JsonRecords::find_end() {
+const char* JsonRecords::find_end(std::size_t farthest) {
   for (;;) {
     const char* begin = &buffer_[at_];
-    const char* stop = buffer_.data() + filled_;
+    const char* stop = begin + std::min(filled_ - at_, farthest);
     const char* end = nullptr;
     if (*begin == '{' || *begin == '[') {
       end = find_bracket_end(begin, stop);
@@ -418,7 +427,7 @@ const char* JsonRecords::find_end() {
       if (end == stop && !at_end_) end = nullptr;
     }
     if (end != nullptr) return end;
-    if (filled_ - at_ > options_.largest_record || !refill()) return nullptr;
+    if (filled_ - at_ >= farthest || !refill()) return nullptr;
   }
 }
 

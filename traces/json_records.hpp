@@ -60,8 +60,9 @@ class JsonRecords {
   std::optional<Item> next_in_object();
   std::optional<Item> take_value();
   bool take_key();
-  const char* find_end();  // of the value at `at_`, the window grown to hold it; nullptr: too large or cut off
-  bool skip_value();       // without holding it; false where the file ends in it
+  // Of the value at `at_`, the window grown to hold it; nullptr: larger than `farthest`, or cut off.
+  const char* find_end(std::size_t farthest);
+  bool skip_value();  // without holding it; false where the file ends in it
   // The first byte that is no space `count` bytes after `at_`, none taken; -1 at the end.
   int char_after(std::size_t count);
   bool is_element();           // what stands in the list where an event should be a value; else it is a broken event's
@@ -76,7 +77,10 @@ class JsonRecords {
   ByteSource& source_;
   Options options_;
   Repairs& repairs_;
+  static constexpr std::size_t least_look_ahead = 32UL << 10U;
+
   std::vector<char> buffer_;  // [at_, filled_) is the window; json_padding bytes more
+  std::size_t look_ahead_;    // for the end of an event
   std::size_t at_ = 0;
   std::size_t filled_ = 0;
   std::uint64_t consumed_ = 0;  // bytes of the file before the buffer

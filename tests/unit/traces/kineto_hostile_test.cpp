@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -223,6 +224,23 @@ TEST(HostileKineto, RanksThatAreNoneAreNotKept) {
   }
   EXPECT_EQ(read(text("\"1\"", "\"2\""), true).rank, 1);  // a number as a string is one
   EXPECT_EQ(read(text("null", "null"), true).rank, std::nullopt);
+}
+
+// Each of them looks for its end in all that follows: time would grow with the square of the file.
+TEST(HostileKineto, EventsWithoutTheirEndsTakeTimeByTheirNumber) {
+  const auto seconds_for = [](int count) {
+    std::string events;
+    for (int i = 0; i < count; ++i) {
+      events += kernel("k", std::to_string(10 * i));
+      events.back() = ',';
+    }
+    const std::string text = trace(events + kernel("last", "9"));
+    const auto begin = std::chrono::steady_clock::now();
+    const Capture capture = read(text);
+    EXPECT_EQ(name_of(capture), "last");
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  EXPECT_LT(seconds_for(24'000), 8 * seconds_for(6'000));  // four times the events; the square would be 16
 }
 
 TEST(HostileKineto, FormatsAreToldByContent) {
