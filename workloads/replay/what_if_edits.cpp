@@ -44,7 +44,11 @@ std::vector<std::string> words_of(const std::vector<std::string>& names) {
         const auto letter = static_cast<unsigned char>(c);
         const bool goes_on = (digits_too ? std::isalnum(letter) : std::isalpha(letter)) != 0;
         if (!goes_on && word.size() > 2) words.insert(word);
-        word = goes_on ? word + c : std::string();
+        if (goes_on) {
+          word += c;
+        } else {
+          word.clear();
+        }
       }
     }
   }
