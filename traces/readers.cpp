@@ -229,11 +229,9 @@ class Reading {
     }
     std::sort(inner.begin(), inner.end());
     for (const auto& path : inner) {
-      if (!fs::is_directory(path) && !fs::is_regular_file(path)) {
-        skip(path);
-      } else if (!fs::is_directory(path)) {
+      if (fs::is_regular_file(path)) {
         jobs_.push_back({path});
-      } else if (!list_as_folder(path)) {
+      } else if (!fs::is_directory(path) || !list_as_folder(path)) {
         skip(path);
       }
     }
