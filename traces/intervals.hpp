@@ -2,6 +2,8 @@
 // Sets of half-open intervals of time: their union, and how much two sets have in common.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "traces/capture.hpp"
@@ -14,6 +16,11 @@ struct Interval {
   Nanoseconds length() const { return end - begin; }
   friend bool operator==(const Interval&, const Interval&) = default;
 };
+
+// `span` grows so that it holds `one`, too; none: it is `one`.
+inline void widen(std::optional<Interval>& span, Interval one) {
+  span = span ? Interval{std::min(span->begin, one.begin), std::max(span->end, one.end)} : one;
+}
 
 // Disjoint and in order; empty ones vanish.
 class IntervalSet {

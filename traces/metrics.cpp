@@ -71,10 +71,7 @@ class TouchCounts {
 std::optional<Interval> span_of_work(std::span<const DeviceOp> ops) {
   std::optional<Interval> span;
   for (const auto& op : ops) {
-    if (!is_work(op)) continue;
-    if (!span) span = Interval{op.start, op.end()};
-    span->begin = std::min(span->begin, op.start);
-    span->end = std::max(span->end, op.end());
+    if (is_work(op)) widen(span, {op.start, op.end()});
   }
   return span;
 }

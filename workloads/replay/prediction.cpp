@@ -12,6 +12,7 @@
 #include "sim/core/text.hpp"
 #include "sim/core/version.hpp"
 #include "sim/play/executor.hpp"
+#include "traces/intervals.hpp"
 #include "traces/recorded_time.hpp"
 #include "workloads/replay/collective_wishes.hpp"
 #include "workloads/replay/error_estimate.hpp"
@@ -34,10 +35,9 @@ std::int64_t largest_group(const CapturedRun& run) {
 
 std::int64_t devices_of(const CapturedRun& run, const ReplayQuestion& question) {
   if (question.ranks > 0) {
-    if (question.ranks < largest_group(run)) {
-      throw UserError(
-          fmt::format("`--ranks {}`: a process group of the capture has {} ranks", question.ranks, largest_group(run)),
-          "the capture stands for as many ranks or more");
+    if (const std::int64_t members = largest_group(run); question.ranks < members) {
+      throw UserError(fmt::format("`--ranks {}`: a process group of the capture has {} ranks", question.ranks, members),
+                      "the capture stands for as many ranks or more");
     }
     if (run.captures.size() > 1) {
       throw UserError(fmt::format("`--ranks {}` and {} captures: only one capture can stand for all", question.ranks,
@@ -72,17 +72,12 @@ std::optional<Interval> predicted_interval(const ReplayPrediction& prediction, s
 
 // First start to last end of work.
 Interval predicted_span(const CapturedRun& run, const ReplayPrediction& prediction, std::size_t capture) {
-  Interval span;
-  bool any = false;
+  std::optional<Interval> span;
   for (std::size_t i = 0; i < run.captures[capture].device_ops.size(); ++i) {
     if (!is_work(run.captures[capture].device_ops[i])) continue;
-    const auto played = predicted_interval(prediction, capture, i);
-    if (!played) continue;
-    const Interval one = *played;
-    span = any ? Interval{std::min(span.begin, one.begin), std::max(span.end, one.end)} : one;
-    any = true;
+    if (const auto played = predicted_interval(prediction, capture, i)) widen(span, *played);
   }
-  return span;
+  return span.value_or(Interval{});
 }
 
 void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
@@ -98,21 +93,17 @@ void compare_ranks(const CapturedRun& run, ReplayPrediction& prediction) {
   }
 }
 
-struct StepSpans {
-  std::optional<Interval> measured;
-  std::optional<Interval> predicted;  // none: all of it was removed
-};
-
-void take(std::optional<Interval>& span, Interval one) {
-  span = span ? Interval{std::min(span->begin, one.begin), std::max(span->end, one.end)} : one;
-}
-
 // Edits, sharing of the device and of the network included.
 void sum_classes_as_played(ReplayPrediction& prediction) {
   for (const auto& kernel : prediction.kernels) {
     prediction.retimed.classes[static_cast<std::size_t>(kernel.op_class)].predicted += kernel.predicted;
   }
 }
+
+struct StepSpans {
+  std::optional<Interval> measured;
+  std::optional<Interval> predicted;  // none: all of it was removed
+};
 
 // Steps by number: what each launched, over all captures that have it.
 void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
@@ -130,8 +121,8 @@ void compare_steps(const CapturedRun& run, ReplayPrediction& prediction) {
       const auto& [step, number] = *std::prev(after);
       if (at >= step.start + step.duration) continue;
       const Nanoseconds origin = run.captured.origin[i];
-      take(spans[number].measured, {op.start - origin, op.end() - origin});
-      if (const auto played = predicted_interval(prediction, i, k)) take(spans[number].predicted, *played);
+      widen(spans[number].measured, {op.start - origin, op.end() - origin});
+      if (const auto played = predicted_interval(prediction, i, k)) widen(spans[number].predicted, *played);
     }
   }
   for (const auto& [number, one] : spans) {
